@@ -65,7 +65,7 @@ def test_no_test_file_is_too_long() -> None:
     assert {path.name for path in TESTS if len(path.read_text().splitlines()) > 600} == set()
 
 
-MAX_LINES = 80_000
+MAX_LINES = 84_000
 """Of `src` as a whole. It rises only with a note that says what the lines buy."""
 
 
@@ -117,6 +117,8 @@ def test_the_tools_and_their_effects_are_exactly_these() -> None:
         "todowrite": ["notes"],
         "toolsearch": ["discover"],
         "toolcall": [],
+        "webfetch": ["network"],
+        "websearch": ["network"],
     }
 
 
@@ -127,6 +129,7 @@ def test_prompt_and_schemas_fit_in_two_thousand_tokens() -> None:
             "function": {"name": t.name, "description": t.spec.description, "parameters": t.spec.schema},
         }
         for t in BUILT_IN
+        if not t.rare
     ]
     size = len(json.encode(tools)) + len(built_in_prompt().text.encode())
     assert size / 4 <= 2000

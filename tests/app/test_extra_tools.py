@@ -88,8 +88,10 @@ def test_rules_refuse_it_by_its_alias_and_by_its_family(tmp_path: Path, monkeypa
 
 def test_it_is_told_to_the_model_behind_the_built_in_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation, _ = asyncio.run(run(tmp_path, monkeypatch=monkeypatch))
-    listed = [name for name in BUILT_IN.by_name if name not in ("toolsearch", "toolcall")]
-    assert [spec.name for spec in conversation.agent.spec.prefix.tools] == [*listed, "stamp"]
+    assert [spec.name for spec in conversation.agent.spec.prefix.tools] == [
+        *(tool.name for tool in BUILT_IN if not tool.rare),
+        "stamp",
+    ]
 
 
 def test_overt_tools_lists_it_with_its_effects(capsys: pytest.CaptureFixture[str]) -> None:

@@ -140,6 +140,7 @@ def _noted(outcome: Outcome, *notes: str) -> Outcome:
 def _finished(agent: Agent, call_id: str, outcome: Outcome, seen: dict[str, str], ms: int) -> ToolFinished:
     text = Text(text=_bounded(agent, outcome.text))
     result = Result(call_id=call_id, parts=(text, *outcome.parts), ended=outcome.ended, unchanged=outcome.unchanged)
+    result = replace(result, outside=outcome.outside) if outcome.outside else result
     view = outcome.view
     if isinstance(view, Output | Plain):
         view = replace(view, text=agent.runtime.hide(view.text))
@@ -172,7 +173,11 @@ def _meant(mended: MendedCall) -> str:
 
 def _hidden(mended: MendedCall) -> str:
     """Return why a call with a removed secret in it is not run: the mark would be written in place of the secret."""
-    if mended.tool is None or not mended.tool.effects & {"write", "run"} or HIDDEN not in mended.call.arguments:
+    if (
+        mended.tool is None
+        or not mended.tool.effects & {"write", "run", "network"}
+        or HIDDEN not in mended.call.arguments
+    ):
         return ""
     return (
         f"{HIDDEN} stands for a secret that was taken out of what you saw; it is still in its place, and this call "

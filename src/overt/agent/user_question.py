@@ -9,7 +9,7 @@ from overt.core.protocols import Answer, Asker, Hands, SandboxState
 from overt.core.settings import Rule
 from overt.core.views import Diffs, Plain, View
 from overt.safety.policy import Verdict
-from overt.safety.rules import ALWAYS, lasting
+from overt.safety.rules import ALWAYS, DOMAIN, lasting
 
 NON_INTERACTIVE = "This needs approval, and the run is non-interactive."
 NO_SANDBOX = (
@@ -104,9 +104,12 @@ def network_reason(request: CallRequest) -> str:
 
 
 def _rules_to_store(request: CallRequest, *, network: bool) -> tuple[Rule, ...]:
-    """Return what `always` stores: rules for the command, for all edits in the workspace, or for this one tool."""
+    """Return what `always` stores: rules for the command, the host, all edits in the workspace, or this one tool."""
     subject = request.subject
     if subject.is_command:
         return lasting(subject, network=network)
-    tool = request.tool.name if "mcp" in request.tool.effects else request.tool.family
+    family = request.tool.family
+    if subject.hosts:
+        return tuple(Rule(action="allow", tool=family, pattern=DOMAIN + host, origin=ALWAYS) for host in subject.hosts)
+    tool = request.tool.name if "mcp" in request.tool.effects else family
     return (Rule(action="allow", tool=tool, origin=ALWAYS),)

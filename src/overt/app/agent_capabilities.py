@@ -3,7 +3,9 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
+
+from msgspec import Struct
 
 from overt.app.permission_answers import UserForms
 from overt.app.session_workspace import SessionWorkspace
@@ -13,6 +15,7 @@ from overt.core.capabilities import (
     Effect,
     EndedJob,
     FindTools,
+    Network,
     Notes,
     ReadFiles,
     RunPrograms,
@@ -24,10 +27,7 @@ from overt.core.protocols import BOXED, CommandChange, Journal, Loan, Profile, R
 from overt.core.questions import FormAnswer, QuestionForm
 from overt.core.views import Todo
 
-if TYPE_CHECKING:
-    from overt.app.tool_catalog import ToolCatalog
-
-Capability = ReadFiles | RunPrograms | AskUser | Notes | CallServers | FindTools
+Capability = ReadFiles | RunPrograms | AskUser | Notes | CallServers | FindTools | Network
 MOST_DESCRIBED = 8
 """Paths that a person is told about before a command changes them."""
 
@@ -61,10 +61,22 @@ class CallForms:
         return await self._forms.ask(form, agent=self._agent, call_id=self._call_id)
 
 
+class AgentServices(Struct, frozen=True, kw_only=True):
+    """What calls of an agent use besides the workspace: the user, tools that are not listed, and the web."""
+
+    forms: UserForms | None = None
+    catalog: FindTools | None = None
+    web: Network | None = None
+
+
+NO_SERVICES = AgentServices()
+
+
 class Capabilities:
     """The `Hands` of one agent. It lends nothing beyond `effects`.
 
-    `history` is called when something is lent, so a call knows the files and todos of the calls before it.
+    `history` is called when something is lent, so a call knows the files and todos of the calls before it. `web` is
+    None where nothing may be fetched, as in a replay.
     """
 
     def __init__(
@@ -74,15 +86,13 @@ class Capabilities:
         history: Callable[[], History],
         effects: frozenset[Effect],
         agent: str = "main",
-        forms: UserForms | None = None,
-        catalog: "ToolCatalog | None" = None,
+        services: AgentServices = NO_SERVICES,
     ) -> None:
         self._workspace = workspace
         self._history = history
         self._effects = effects
         self._agent = agent
-        self._forms = forms
-        self._catalog = catalog
+        self._services = services
 
     def lend(
         self,
@@ -95,7 +105,7 @@ class Capabilities:
     ) -> Loan:
         if refused := sorted({*needs.values()} - self._effects):
             raise ToolError(f"this agent may not use the effect {', '.join(refused)}", code="denied")
-        journal = Journal(self._agent)
+        journal, services = Journal(self._agent), self._services
 
         def make(effect: Effect) -> Capability:
             match effect:
@@ -110,18 +120,20 @@ class Capabilities:
                 case "notes":
                     return TodoNotes(self._history().todos, journal)
                 case "ask":
-                    return CallForms(None if preview else self._forms, self._agent, call_id)
+                    return CallForms(None if preview else services.forms, self._agent, call_id)
                 case "mcp":
                     from overt.app.mcp.server_calls import ServerCalls  # late: 1 ms
 
-                    forms = CallForms(None if preview else self._forms, self._agent, call_id)
+                    forms = CallForms(None if preview else services.forms, self._agent, call_id)
                     return ServerCalls(self._workspace.shared.servers(), forms=forms, report=report)
                 case "discover":
-                    if self._catalog is None:
+                    if services.catalog is None:
                         raise ToolError("there are no further tools", code="missing")
-                    return self._catalog
+                    return services.catalog
+                case "network" if services.web is not None:
+                    return services.web
                 case "network" | "delegate":
-                    raise ToolError(f"the effect {effect} is not available in this version")
+                    raise ToolError(f"the effect {effect} is not available here")
                 case _:
                     assert_never(effect)
 

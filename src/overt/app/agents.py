@@ -7,13 +7,13 @@ from overt.agent.agent import Agent, AgentSpec, Runtime
 from overt.agent.permission_decision import PermissionGate
 from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
+from overt.app.mcp.tool_catalog import ToolCatalog, with_catalog
 from overt.app.models.session_models import FREE, SessionModels, recorded_facts
 from overt.app.models.tool_protocol import FormLead, ProtocolParts, ScaffoldContext, ToolProtocol, efforts_of
 from overt.app.services import Fallback
 from overt.app.session import Session
 from overt.app.setting import Setting
 from overt.app.spend_limit import SessionSpendLimit
-from overt.app.tool_catalog import ToolCatalog, with_catalog
 from overt.context.assemble import Assembler, fingerprint
 from overt.core.capabilities import Effect
 from overt.core.errors import ProviderError
@@ -113,7 +113,10 @@ class Agents(Struct, frozen=True, kw_only=True):
         return agent, _prefix_event(agent, found)
 
     def _tools(self) -> dict[str, Tool]:
-        """Return the tools that the settings leave. A bare denial removes a tool if it speaks of no other."""
+        """Return the tools that the settings leave. A bare denial removes a tool if it speaks of no other.
+
+        Rare tools are listed only if `tools.enabled` names them.
+        """
         config, tools = self.setting.config, self.setting.tools.for_effects(self.effects)
         denied = {rule.tool for rule in config.permissions.rules if rule.action == "deny" and not rule.pattern}
         shared = {tool.family for tool in tools.values() if tool.family != tool.name}

@@ -49,7 +49,7 @@ from overt.sessions.resume import ResumedSession
 Receive = Callable[[Event], None]
 MAIN = "main"
 SAVE_EVERY_S = 1.0
-HIDDEN_AGENTS = frozenset({"title"})
+HIDDEN_AGENTS = frozenset({"title", "web"})
 """Agents whose work is recorded and counted, but not shown."""
 
 

@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from overt.agent.permission_gate import Gate, warn_about_sandbox
 from overt.agent.permission_settings import PermissionState, Terms
-from overt.app.agent_capabilities import Capabilities
+from overt.app.agent_capabilities import AgentServices, Capabilities
 from overt.app.agents import Agents
 from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
 from overt.app.conversation import Conversation
 from overt.app.mcp.servers import server_secrets
+from overt.app.mcp.tool_catalog import ToolCatalog
 from overt.app.models.session_models import SessionModels
 from overt.app.options import Options
 from overt.app.permission_answers import Mailbox, UserForms
@@ -22,7 +23,7 @@ from overt.app.session_record import open_record
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.spend_limit import SessionSpendLimit
-from overt.app.tool_catalog import ToolCatalog
+from overt.app.web import WebAccess
 from overt.app.workspace_services import shared_services
 from overt.config.saved_rules import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
@@ -69,7 +70,11 @@ async def open_conversation(
         effects=effects,
         recorded_tools=[spec.name for spec in resumed.prefix.prefix.tools] if resumed and resumed.prefix else None,
     )
-    hands = Capabilities(workspace, history=lambda: session.history, effects=effects, forms=forms, catalog=catalog)
+    models = SessionModels(options, setting, redactor, session.publish)
+    spend_limit = SessionSpendLimit(setting.config.limits.budget_usd, lambda: session.spend)
+    web = WebAccess(models, redactor, emit=session.emit, may_spend=lambda: spend_limit.check(session.history).refusal)
+    services = AgentServices(forms=forms, catalog=catalog, web=web)
+    hands = Capabilities(workspace, history=lambda: session.history, effects=effects, services=services)
     fragments = Fragments(options, setting, sandbox, redactor)
     is_new = not options.resume and not options.continue_last
     updates = ContextUpdates(
@@ -87,7 +92,6 @@ async def open_conversation(
     gate = Gate(
         permissions, sight=_make_sight(setting, hands), hands=hands, asker=mailbox if options.interactive else None
     )
-    models = SessionModels(options, setting, redactor, session.publish)
     found = await (models.find_as_before(resumed, notices.append) if resumed else models.find(""))
     agents = Agents(
         setting=setting,
@@ -100,7 +104,7 @@ async def open_conversation(
         updates=updates,
         redactor=redactor,
         catalog=catalog,
-        spend_limit=SessionSpendLimit(setting.config.limits.budget_usd, lambda: session.spend),
+        spend_limit=spend_limit,
     )
     agent, prefix = agents.make(found, models.protocol(found, resumed), resumed)
     notices += agents.notices

@@ -13,7 +13,7 @@ from overt.config.paths import Environment, is_placeholder
 from overt.config.rules import ACTIONS, ToolNames, our_name, read_rule, resolve_rule, split_rules
 from overt.config.schema import FIELDS, Config, SettingValue, default_of
 from overt.core.errors import ConfigError
-from overt.core.settings import CAPS, Action, ProviderEntry, Quirks, Rule, Timeouts, UndoSettings
+from overt.core.settings import CAPS, Action, ProviderEntry, Quirks, Rule, Timeouts, UndoSettings, WebSettings
 from overt.lib.paths import display_path, literal
 
 USER_FILES = ("config.json", "config.jsonc", "config.toml")
@@ -56,6 +56,9 @@ STRICTNESS = {
 }
 """The strictest value first."""
 
+WEB = frozenset(f"web.{name}" for name in WebSettings.__struct_fields__)
+"""They send a key of the user and every search to an address, which may be a private one."""
+
 ALWAYS_LOOSE = frozenset(
     {
         *("permissions.allow", "tools.enabled", "env.pass", "workspace.allow_read", "workspace.allow_write"),
@@ -72,9 +75,10 @@ ALWAYS_LOOSE = frozenset(
         # A folder that is not trusted neither switches the safety net off nor decides how much disk it takes.
         *(f"undo.{name}" for name in UndoSettings.__struct_fields__),
         *("logs.level", "logs.max_size", "logs.keep"),  # they fill the disk, or hide what went wrong
+        *WEB,
     }
 )
-USER_ONLY = frozenset({"permissions.dangerous_policy"})
+USER_ONLY = frozenset({"permissions.dangerous_policy", *WEB})
 """What a project can only make stricter, trusted or not."""
 
 LOWER_ONLY = frozenset(

@@ -9,9 +9,9 @@ from overt.core.settings import Action, Rule
 
 ACTIONS: tuple[Action, ...] = ("allow", "ask", "deny")
 
-OTHERS = ("*", "external_directory", "skill", "task", "mcp", "webfetch", "websearch")
+OTHERS = ("*", "external_directory", "skill", "task", "mcp")
 """Names a rule may have although no tool of this version answers to them."""
-OWN_NAMES = {name: name for name in ("bash", "edit", "read", *OTHERS)} | {"agent": "task"}
+OWN_NAMES = {name: name for name in ("bash", "edit", "read", "webfetch", "websearch", *OTHERS)} | {"agent": "task"}
 """Names that rules have whichever tools there are."""
 
 ToolNames = Callable[[], Mapping[str, str]]

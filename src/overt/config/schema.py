@@ -21,6 +21,7 @@ from overt.core.settings import (
     ServerEntry,
     Timeouts,
     UndoSettings,
+    WebSettings,
 )
 
 
@@ -93,6 +94,7 @@ class Config(Struct, frozen=True, kw_only=True):
     logs: Logs = Logs()
     mcp_servers: tuple[ServerEntry, ...] = ()
     """Servers of configuration files as they are written, all of one name; `load_servers` chooses among them."""
+    web: WebSettings = WebSettings()
     warnings: tuple[str, ...] = ()
     settings: tuple[SettingValue, ...] = ()
     files: tuple[str, ...] = ()

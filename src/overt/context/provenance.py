@@ -206,11 +206,19 @@ def _answer(result: Result, call: Call | None) -> _Claim:
         start=0,
         end=0,
         key=f"tool:{name}",
-        origin=replace(HARNESS, where=result.call_id) if result.harness else Origin(kind="tool", where=result.call_id),
+        origin=_result_origin(result),
         label=about,
         text=_text(result.parts),
         shown=tuple(part for part in result.parts if not isinstance(part, Text)),
     )
+
+
+def _result_origin(result: Result) -> Origin:
+    if result.harness:
+        return replace(HARNESS, where=result.call_id)
+    if result.outside:
+        return Origin(kind="outside", where=result.outside)
+    return Origin(kind="tool", where=result.call_id)
 
 
 def _behind(answers: list[_Claim], start: int) -> _Claim:

@@ -84,7 +84,7 @@ class RequestSent(Event, frozen=True, kw_only=True):
     encoder: int
     forced: bool = False
     shared: int = 0
-    purpose: Literal["step", "summary", "title"] = "step"
+    purpose: Literal["step", "summary", "title", "web"] = "step"
     also: tuple[Message, ...] = ()
 
 

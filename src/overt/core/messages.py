@@ -50,6 +50,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="result"
 
     `cause` says why it is not what a tool usually returns; `reason` is what the user said when they denied the call.
     `ended` is how a command ended, unless well: `exit code 1`. `unchanged`: the files were already as asked for.
+    `outside` is where a text from outside of this machine came from, such as a URL.
     """
 
     call_id: Exact
@@ -60,6 +61,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="result"
     reason: str = ""
     ended: str = ""
     unchanged: bool = False
+    outside: str = ""
 
     def text(self) -> str:
         return "".join(part.text for part in self.parts if isinstance(part, Text))

@@ -186,6 +186,14 @@ class Sandbox(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     write: bool = True
 
 
+class WebSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The service that `websearch` asks. `search_url` is its address; `api_key_env` names the variable with its key."""
+
+    search: Literal["", "searxng", "brave", "mojeek"] = ""
+    search_url: str = ""
+    api_key_env: str = ""
+
+
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`max_steps` is the most requests of a turn; 0: no limit.
 

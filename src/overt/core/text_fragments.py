@@ -14,7 +14,8 @@ LABEL = "[overt] "
 
 
 class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`where` is a path, a flag or a call id; `hash` the SHA-256 of the whole source when it is a file.
+    """`where` is a path, a flag, a call id, or the URL of a text from `outside` of this machine; `hash` the SHA-256 of
+    the whole source when it is a file.
 
     The first `label` characters of the text only introduce it to the model. `detail` is what else is known of the
     source: the value of an environment fact, how a typed command ended, `rules` for a file of instructions, or the

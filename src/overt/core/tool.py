@@ -21,7 +21,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """The model's text and the person's view, together. `parts` are images or documents for the model.
 
     `blocked` is what the sandbox refused a program, so that running it with wider access can be offered.
-    `repaired` says what the tool had to put right in what the model asked for. `ended` and `unchanged` as in `Result`.
+    `repaired` says what the tool had to put right in what the model asked for. `ended`, `unchanged` and `outside` as in
+    `Result`.
     """
 
     text: str
@@ -31,6 +32,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     repaired: str = ""
     ended: str = ""
     unchanged: bool = False
+    outside: str = ""
 
 
 class Arguments(Protocol):
@@ -78,7 +80,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     machine.
 
     `advice` tells the model what to do if a call was too long to arrive whole. `past` says what was done with the
-    files that a call names: "edited".
+    files that a call names: "edited". A `rare` tool is not in the list that a model gets, unless `tools.enabled` names
+    it.
     """
 
     name: str

@@ -11,10 +11,11 @@ from overt.core.capabilities import WRITING, Effect
 from overt.core.protocols import ResolvedPath, SandboxState
 from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Tool
+from overt.lib.web_url import host_of
 from overt.safety.command import read_command
 from overt.safety.danger import CommandReading
 from overt.safety.reversibility import FinalCause, Reach, judge_reach
-from overt.safety.rules import Subject, matching, normal, opens, operands
+from overt.safety.rules import DOMAIN, Subject, matching, normal, opens, operands
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -34,27 +35,30 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 BY_MODE: dict[Mode, dict[str, Action]] = {
-    "review": {"edit": "ask", "command": "ask", "boxed": "ask", "server": "ask", "open server": "ask", "other": "ask"},
+    "review": dict.fromkeys(("edit", "command", "boxed", "server", "open server", "web", "other"), "ask"),
     "auto": {
         "edit": "allow",
         "command": "ask",
         "boxed": "allow",
         "server": "allow",
         "open server": "ask",
+        "web": "ask",
         "other": "ask",
     },
-    "yolo": dict.fromkeys(("edit", "command", "boxed", "server", "open server", "other"), "allow"),
+    "yolo": dict.fromkeys(("edit", "command", "boxed", "server", "open server", "web", "other"), "allow"),
     "plan": {
         "edit": "deny",
         "command": "deny",
         "boxed": "allow",
         "server": "ask",
         "open server": "ask",
+        "web": "ask",
         "other": "deny",
     },
 }
 """`boxed` is a command while a sandbox stands; in `plan` its box cannot write to the workspace. `server` is an MCP
-server that is remote or runs in a sandbox, `open server` one that runs without."""
+server that is remote or runs in a sandbox, `open server` one that runs without. `web` is a tool that only reads the
+web: nothing changes here, but the request says something to others."""
 
 
 class PathFacts(Struct, frozen=True, kw_only=True):
@@ -90,7 +94,10 @@ def subject_of(tool: Tool, values: tuple[str, ...], sight: PathFacts) -> Subject
     if not tool.effects & {"read", "write"}:
         changes_nothing = "*" in tool.harmless or (bool(values) and values[0] in tool.harmless)
         reading = CommandReading(hazard="harmless" if changes_nothing else "ordinary")
-        return Subject(tool=tool.name, family=tool.family, values=values, reading=reading, remote=tool.remote)
+        hosts = tuple(filter(None, map(host_of, values))) if "network" in tool.effects else ()
+        return Subject(
+            tool=tool.name, family=tool.family, values=values, hosts=hosts, reading=reading, remote=tool.remote
+        )
     return subject_of_paths(values, sight, tool=tool.name, family=tool.family)
 
 
@@ -151,6 +158,8 @@ class CallFacts(Struct, frozen=True, kw_only=True):
             return "boxed"
         if "mcp" in self.effects:
             return "server" if self.world.boxed or self.subject.remote else "open server"
+        if self.effects == {"network"}:
+            return "web"
         return "edit" if "write" in self.effects else "command" if "run" in self.effects else "other"
 
 
@@ -205,6 +214,8 @@ def judge_by_mode(facts: CallFacts) -> Verdict:
         return Verdict(action="ask", rule="hard link", origin="guard", by="guard", why=why)
     if fallback is not None and (mode != "plan" or fallback != "allow"):
         return Verdict(action=fallback, rule="fallback", origin="permissions.fallback", by="rule", why="no rule speaks")
+    if facts.kind == "web" and BY_MODE[mode]["web"] == "ask":
+        return _ask_about_web(subject, mode)
     reach = facts.world.reach if facts.dangerous else None
     if facts.kind == "server" and BY_MODE[mode]["server"] == "ask" and (subject.remote or mode == "plan"):
         return _ask_about_server(facts)
@@ -233,6 +244,21 @@ def _by_mode(facts: CallFacts, action: Action, why: str) -> Verdict:
         why = f"the sandbox is read-only, so {facts.subject.tool} was refused"
         return Verdict(action=action, rule="read-only", origin="sandbox", by="mode", why=why)
     return Verdict(action=action, rule=facts.mode, origin="mode", by="mode", why=why)
+
+
+def _ask_about_web(subject: Subject, mode: Mode) -> Verdict:
+    """Ask about a request to the web. A run that cannot ask is told the rule that would allow it."""
+    rule = f"'{subject.tool}({DOMAIN}{subject.hosts[0]})'" if subject.hosts else subject.tool
+    flag = f"--allowedTools {rule}"
+    return Verdict(
+        action="ask",
+        rule=mode,
+        origin="mode",
+        by="mode",
+        why=f"{mode} mode",
+        remedy=f"Allow it with `{flag}` or start a chat.",
+        allowed_by=(flag,),
+    )
 
 
 def _protected(path: str) -> str | None:

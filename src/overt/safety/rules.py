@@ -10,10 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.settings import Rule
+from overt.lib.web_url import normalize_host
 from overt.safety.danger import Cause, CommandReading
 
 ALWAYS = "always"
 PREFIX = ":*"
+DOMAIN = "domain:"
+"""`webfetch(domain:example.org)` names one host, `webfetch(domain:*.example.org)` all hosts below it."""
 INTERPRETERS = frozenset(
     """python python2 python3 node deno bun ruby perl php lua bash sh zsh dash ksh npx bunx pnpx uvx pipx uv
     env xargs ssh docker podman kubectl sudo time timeout nice nohup watch eval exec command ipython bpython pypy tsx
@@ -35,8 +38,9 @@ class Subject(Struct, frozen=True, kw_only=True):
 
     `family` is the name by which rules know tools of this kind together, by default the name of the tool. `values` of
     a file tool hold each path as it was spelled and, where a link leads elsewhere, where it really lies. `reads` are
-    what the words of a command may name. `linked` are those with more than one name on the disk. `edit_rules` are the
-    names of the rules that speak of what a command writes. `remote`: what the call says leaves this machine.
+    what the words of a command may name. `linked` are those with more than one name on the disk. `hosts` are those of
+    the URLs among the values. `edit_rules` are the names of the rules that speak of what a command writes. `remote`:
+    what the call says leaves this machine.
     """
 
     tool: str
@@ -44,6 +48,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     values: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
     reading: CommandReading = CommandReading(hazard="ordinary")
     edit_rules: frozenset[str] = frozenset({"edit"})
     remote: bool = False
@@ -105,6 +110,9 @@ def speaks_of(rule: Rule, subject: Subject) -> bool:
         return same
     if subject.is_command:
         return _speaks_of_command(rule, subject)
+    if rule.pattern.startswith(DOMAIN):
+        named = [_names_host(rule.pattern, host) for host in subject.hosts]
+        return bool(named) and all(named) if rule.action == "allow" else any(named)
     return _speaks_of_paths(rule, subject.values)
 
 
@@ -113,6 +121,35 @@ def _speaks_of_server(rule: Rule, tool: str) -> bool:
     if rule.tool == "mcp":
         return not rule.pattern or fnmatchcase(tool.removeprefix("mcp__"), rule.pattern)
     return not rule.pattern and (fnmatchcase(tool, rule.tool) or tool.startswith(f"{rule.tool}__"))
+
+
+def opened_hosts(rules: Iterable[Rule]) -> frozenset[str]:
+    """Return the hosts that rules of the user name exactly, so that webfetch may reach them at any address.
+
+    Neither a rule of a project nor an answer with `always` opens a private address.
+    """
+    patterns = (
+        rule.pattern.removeprefix(DOMAIN)
+        for rule in rules
+        if rule.action == "allow" and rule.tool == "webfetch" and rule.pattern.startswith(DOMAIN)
+        if rule.origin != ALWAYS and not rule.of_project
+    )
+    return frozenset(filter(None, map(_host_in, patterns)))
+
+
+def _names_host(pattern: str, host: str) -> bool:
+    name = pattern.removeprefix(DOMAIN).strip()
+    if name == "*":
+        return True
+    if name.startswith("*."):
+        above = normalize_host(name[2:])
+        return bool(above) and host.endswith(f".{above}")
+    return _host_in(name) == host
+
+
+def _host_in(name: str) -> str:
+    """Return the host that a pattern names; an IPv6 address may lack its brackets."""
+    return normalize_host(f"[{name}]" if ":" in name and name[0] != "[" else name)
 
 
 def opens(rule: Rule, cause: Cause) -> bool:

@@ -1,6 +1,7 @@
 """The models of one session: which is used, its provider, how it calls tools, and how much it holds."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
@@ -16,7 +17,7 @@ from overt.core.events import Emit, Event, Noticed, Replied
 from overt.core.protocols import Provider
 from overt.core.settings import ModelFacts, Price
 from overt.lib.redaction.redact import Redactor
-from overt.providers.model_choice import ChosenModel, is_local
+from overt.providers.model_choice import EMBEDDED, ChosenModel, is_local
 from overt.providers.registry import make
 from overt.sessions.resume import ResumedSession
 
@@ -37,7 +38,7 @@ class SessionModels:
     ) -> None:
         self.current: ChosenModel | None = None
         self._options = options
-        self._setting = setting
+        self.setting = setting
         self._redactor = redactor
         self._notify = notify
         self._protocols: dict[tuple[str, str], ToolProtocol] = {}
@@ -52,13 +53,13 @@ class SessionModels:
 
     async def find(self, reference: str) -> ChosenModel:
         """Find a model by its name; without one, the model that the configuration names or that is here."""
-        chosen = await choose_model(self._setting, reference)
+        chosen = await choose_model(self.setting, reference)
         self._redactor.learn(chosen.key or "")
         return chosen
 
     async def find_as_before(self, resumed: ResumedSession, notices: Callable[[str], None]) -> ChosenModel:
         """Find the model for a session that goes on: the one that it used last, unless another is asked for."""
-        chosen = await as_before(self._setting, await self.find(""), resumed, notices)
+        chosen = await as_before(self.setting, await self.find(""), resumed, notices)
         self._redactor.learn(chosen.key or "")
         return chosen
 
@@ -71,7 +72,7 @@ class SessionModels:
         return self._providers[-1]
 
     def _make(self, chosen: ChosenModel) -> Provider:
-        setting = self._setting
+        setting = self.setting
         return make(chosen.entry, chosen.key, chosen.model, setting.environment.variables, setting.registries.wires)
 
     def protocol(self, chosen: ChosenModel, resumed: ResumedSession | None = None) -> ToolProtocol:
@@ -93,7 +94,7 @@ class SessionModels:
         """Return what fits into the window of a model; what was learnt of it stays with it."""
         before = self._window
         if before is None or (before[0].entry.name, before[0].model) != (chosen.entry.name, chosen.model):
-            self._window = before = (chosen, budget_of(chosen, self._setting.config, self._setting.registries.wires))
+            self._window = before = (chosen, budget_of(chosen, self.setting.config, self.setting.registries.wires))
         return before[1]
 
     def look_for_window(self, event: Event) -> None:
@@ -103,20 +104,31 @@ class SessionModels:
 
     async def title(self, prompt: str, emit: Emit) -> None:
         """Ask for a title: `small_model`, or the model in use unless it runs on this machine and has enough to do."""
-        config, current = self._setting.config, self.current
+        config, current = self.setting.config, self.current
         if self._options.name or not self._options.interactive or current is None or not config.ui.titles:
             return
         if not config.small_model and is_local(current.entry):
             return
         try:
-            chosen = await self.find(config.small_model) if config.small_model else current
-            provider = self._make(chosen)
+            async with self.lend_small() as (provider, about):
+                # As it will be recorded: the request can be made again, and no secret goes out beside the conversation.
+                await ask_title(provider, about, self._redactor.clean(prompt), emit)
         except OvertError as error:
             self._notify(Noticed(text=self._redactor.clean(f"small_model: {error.message}"), level="warning"))
-            return
+
+    @asynccontextmanager
+    async def lend_small(self) -> AsyncIterator[tuple[Provider, ModelFacts]]:
+        """Lend `small_model`, or else the model in use, for a request beside the conversation.
+
+        The embedded model in use is not lent: it would have to be loaded a second time.
+        """
+        name, current = self.setting.config.small_model, self.current
+        chosen = await self.find(name) if name else current
+        if chosen is None or (not name and chosen.entry.kind == EMBEDDED):
+            raise OvertError("set `small_model` to a model that can be asked beside the conversation")
+        provider = self._make(chosen)
         try:
-            # As it will be recorded: the request can be made again, and no secret goes out beside the conversation.
-            await ask_title(provider, recorded_facts(chosen), self._redactor.clean(prompt), emit)
+            yield provider, recorded_facts(chosen)
         finally:
             provider.close()
 

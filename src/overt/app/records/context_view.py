@@ -134,7 +134,8 @@ def find_request(opened: OpenedSession, matches: RequestFilter, reference: str) 
     for request in rebuild(opened.entries, opened.wires):
         last = request
         match = request if matches(request) else match
-    match = match or next((request for request in rebuild_other_agents(opened) if matches(request)), None)
+    if match is None:
+        match = next((request for request in reversed([*rebuild_other_agents(opened)]) if matches(request)), None)
     if match is not None:
         return match
     if last is None:
@@ -151,8 +152,9 @@ def requests_between(opened: OpenedSession, one: int, other: int) -> tuple[Rebui
 
 
 def parse_reference(text: str, flag: str) -> RequestFilter:
-    """`5`: the fifth request; `3.2`: the second step of turn 3; `title`: the one for the title of the session."""
-    if text == "title":
+    """`5`: the fifth request; `3.2`: the second step of turn 3; `title`: the one for the title of the session; `web`:
+    the last one about a web page."""
+    if text in ("title", "web"):
         return lambda request: request.sent.purpose == text
     turn, dot, step = text.partition(".")
     first, second = _number(turn), _number(step) if dot else 0

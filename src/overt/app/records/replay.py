@@ -21,13 +21,15 @@ from overt.config.paths import read_environment
 from overt.context.assemble import common_length
 from overt.core.events import Event, RequestSent, TitleSet, UserSpoke
 from overt.core.requests import Request
-from overt.core.spending.spend import Spend, fold_spend
+from overt.core.spending.spend import Purpose, Spend, fold_spend
 from overt.core.spending.usage import Usage
 from overt.core.text_fragments import USER
 from overt.providers.wires import WireKind, make_wire
 from overt.sessions.entries import Entry
 from overt.sessions.index import find_path
 from overt.sessions.load import load
+
+ASKED_FOR: dict[Purpose, str] = {"summary": "for a summary", "title": "for a title", "web": "about a web page"}
 
 
 class RequestCost(Struct, frozen=True, kw_only=True):
@@ -52,7 +54,7 @@ class ReplayedRequest(Struct, frozen=True, kw_only=True):
     turn: int
     step: int
     seq: int
-    purpose: Literal["step", "summary", "title"]
+    purpose: Purpose
     bytes: int
     spent: RequestCost = RequestCost()
     state: Literal["same", "folded", "differs"]
@@ -193,7 +195,7 @@ class _AgentReplay:
                     self._differ(entry, difference.what)
                 rebuilt = self._rebuilder.request_at(entry)
                 differs = rebuilt.differs if rebuilt else "no prefix was recorded before it"
-                reason = why if purpose == "step" else f"it asked for a {purpose}"
+                reason = why if purpose == "step" else f"it asked {ASKED_FOR[purpose]}"
                 self._add(entry, purpose, differs or reason, is_same=not differs)
             case TitleSet(digest=digest) as title if digest:
                 request = self._title_request(title)
@@ -206,7 +208,7 @@ class _AgentReplay:
     def _add(
         self,
         entry: Entry[Event],
-        purpose: Literal["step", "summary", "title"],
+        purpose: Purpose,
         why: str,
         *,
         is_same: bool,

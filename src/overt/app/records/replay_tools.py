@@ -149,6 +149,8 @@ class _ToolRunner:
             return replace(place, why="it belongs to an MCP server or another package")
         if "ask" in mended.tool.effects:
             return replace(place, why="it asks the user")
+        if "network" in mended.tool.effects:
+            return replace(place, why="the web is not the same twice")
         if "run" in mended.tool.effects and not (await self._standing()).boxed:
             return replace(place, why="there is no sandbox here to run it in")
         try:

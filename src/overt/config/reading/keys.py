@@ -44,6 +44,7 @@ from overt.core.settings import (
     Sandbox,
     Timeouts,
     UndoSettings,
+    WebSettings,
 )
 
 MODES = ("review", "auto", "plan", "yolo")
@@ -165,6 +166,13 @@ ADDRESS = text_type(
     pattern=r"^\s*([Hh][Tt][Tt][Pp][Ss]?://[^@/]+(/|$)|file:)",
     secret=True,
 )
+KEY_VARIABLE = text_type(
+    "the NAME of the variable that holds the key, never the key",
+    lambda name: name.isascii() and name.isidentifier() and name == name.upper() and len(name) <= 64,
+    pattern=r"^[A-Z_][A-Z0-9_]*$",
+    strip=False,
+    secret=True,
+)
 KIND = text_type("a protocol such as 'openai', 'responses', 'anthropic' or 'local'", str.isidentifier)
 PATH = KeyType("the path of a file", read_text, STRING)
 DOLLARS = number_from_zero("a number of dollars, 0 or more")
@@ -248,6 +256,7 @@ SETTINGS: dict[str, KeyType] = {
             keep=whole_number("a whole number of files from 1 to 100", 1, 100),
         ),
     ),
+    **_below("web", _fields(WebSettings, search_url=ADDRESS, api_key_env=KEY_VARIABLE)),
 }
 """Every key outside of `providers`, in the order in which `overt config` shows them."""
 
@@ -276,13 +285,7 @@ PROVIDER = {
         ("name", "known", "quirks", "timeouts"),
         kind=KIND,
         base_url=ADDRESS,
-        api_key_env=text_type(
-            "the NAME of the variable that holds the key, never the key",
-            lambda name: name.isascii() and name.isidentifier() and name == name.upper() and len(name) <= 64,
-            pattern=r"^[A-Z_][A-Z0-9_]*$",
-            strip=False,
-            secret=True,
-        ),
+        api_key_env=KEY_VARIABLE,
         headers=KeyType("a table of texts", read_headers, {**OBJECT, "additionalProperties": STRING}, secret=True),
         proxy=text_type(
             "an address like http://host:3128 or socks5://host:1080, or 'none'",

@@ -15,7 +15,7 @@ from overt.core.spending.cache_estimate import CacheEstimate
 from overt.core.spending.cost import cost, dollars, savings
 from overt.core.spending.usage import Usage
 
-Purpose = Literal["step", "summary", "title"]
+Purpose = Literal["step", "summary", "title", "web"]
 
 
 class Charge(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,101 @@
+"""Requests to a model beside the conversation: for the title of a session, or about a web page.
+
+The request, its reply and failures are entries of the session under an agent of their own, so that such a request can
+be rebuilt and counted like all others.
+"""
+
+import asyncio
+from contextlib import aclosing
+from time import monotonic
+from typing import Literal
+
+from overt.context.assemble import AssembledRequest, Assembler, fingerprint
+from overt.core.errors import OvertError
+from overt.core.events import Emit, Noticed, PrefixSet, Replied, RequestSent
+from overt.core.messages import Message, Text
+from overt.core.protocols import Provider, Wire
+from overt.core.requests import Finish, Params, Prefix, Reply, RetryDelta, WaitDelta
+from overt.core.settings import ModelFacts
+from overt.core.spending.usage import Usage
+from overt.core.text_fragments import HARNESS, Fragment, Origin
+from overt.lib.logs.log import LOG
+
+SidePurpose = Literal["title", "web"]
+"""Also the name of the agent under which the request is recorded."""
+ANSWER_WITHIN_S = 60.0
+SUBJECTS: dict[SidePurpose, str] = {"title": "a title", "web": "an answer about a web page"}
+
+
+def side_request(
+    wire: Wire, model: str, instruction: str, messages: tuple[Message, ...], *, purpose: SidePurpose, max_tokens: int
+) -> AssembledRequest:
+    system = Fragment(key=purpose, text=instruction, origin=HARNESS)
+    params = Params(model=model, max_tokens=max_tokens)
+    return Assembler(wire).assemble(Prefix(system=(system,), tools=()), messages, params)
+
+
+async def ask_aside(
+    provider: Provider, about: ModelFacts, made: AssembledRequest, emit: Emit, *, purpose: SidePurpose
+) -> str:
+    """Send a request and return the text of its reply. Record the request, what it cost, and a failure, which is also
+    logged and raised as an OvertError."""
+    _record_request(provider, about, made, emit, purpose)
+    started, begun, reply = monotonic(), False, None
+
+    def record_reply(finish: Finish, usage: Usage, model: str = "") -> None:
+        message = Message(role="assistant", parts=(), origin=Origin(kind="model", where=provider.name))
+        ms = round((monotonic() - started) * 1000)
+        emit(Replied(agent=purpose, message=message, finish=finish, usage=usage, model=model, ms=ms))
+
+    try:
+        async with asyncio.timeout(ANSWER_WITHIN_S), aclosing(provider.stream(made.request)) as deltas:
+            async for delta in deltas:
+                begun = begun or not isinstance(delta, RetryDelta | WaitDelta)
+                reply = delta if isinstance(delta, Reply) else reply
+    except asyncio.CancelledError:
+        record_reply("interrupted", Usage())
+        raise
+    except (OvertError, TimeoutError) as error:
+        if begun or isinstance(error, TimeoutError):  # tokens that nobody has counted may have been spent
+            record_reply("interrupted", Usage())
+        why = f"the request for {SUBJECTS[purpose]} failed: {error or type(error).__name__}"
+        emit(Noticed(agent=purpose, text=why, level="warning"))
+        LOG.warning(purpose, why)
+        raise OvertError(why) from error
+    if reply is None:
+        return ""
+    record_reply(reply.finish, reply.usage, reply.model)
+    return "".join(part.text for part in reply.parts if isinstance(part, Text))
+
+
+def _record_request(
+    provider: Provider, about: ModelFacts, made: AssembledRequest, emit: Emit, purpose: SidePurpose
+) -> None:
+    """Record the prefix and the messages, from which the same bytes can be built again."""
+    request, wire = made.request, provider.wire
+    emit(
+        PrefixSet(
+            agent=purpose,
+            prefix=request.prefix,
+            provider=provider.name,
+            model=about.name,
+            wire=wire.name,
+            encoder=wire.version,
+            fingerprint=fingerprint(wire, request.prefix, request.params),
+            about=about,
+        )
+    )
+    emit(
+        RequestSent(
+            agent=purpose,
+            digest=request.digest,
+            length=request.length,
+            stable=made.stable,
+            stable_length=made.stable_length,
+            params=request.params,
+            messages=len(request.messages),
+            encoder=wire.version,
+            purpose=purpose,
+            also=request.messages,
+        )
+    )
