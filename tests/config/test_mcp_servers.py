@@ -292,7 +292,7 @@ def test_a_flat_file_and_one_with_comments_are_read(where: Environment) -> None:
 )
 def test_a_file_that_cannot_be_read_is_a_warning(where: Environment, text: str, says: str) -> None:
     put(where, "mcp", text)
-    assert servers(where) == Servers(warnings=(says,))
+    assert servers(where) == Servers(mistakes=(says,))
 
 
 def test_a_local_file_that_others_could_have_written_is_not_used(where: Environment) -> None:

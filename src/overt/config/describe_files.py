@@ -43,14 +43,25 @@ def describe_file(project: str, name: str) -> tuple[str, ...]:
     return ()
 
 
-def describe_server(entry: ServerEntry) -> str:
-    """Return the exact command or address of a server in one line, quoted as for a shell, variables not filled in."""
-    called = shlex.join(entry.command) if entry.kind == "stdio" else entry.url
+def server_target(entry: ServerEntry) -> str:
+    """Return the exact command of a server, quoted as for a shell, or its address. Variables are not filled in.
+
+    It is one line that cannot drive a terminal; a known form of a secret in it is hidden.
+    """
+    return _harmless(shlex.join(entry.command) if entry.kind == "stdio" else entry.url)
+
+
+def _harmless(text: str) -> str:
+    return Redactor().clean(exact(text).replace("\n", "\\n").replace("\t", "\\t"))
+
+
+def _describe_server(entry: ServerEntry) -> str:
+    parts = [server_target(entry)]
     if entry.headers_helper:
-        called += f" · headers from: {entry.headers_helper}"
+        parts.append(f"headers from: {_harmless(entry.headers_helper)}")
     if entry.environment:
-        called += f" · sets {', '.join(entry.environment)}"
-    return Redactor().clean(exact(called).replace("\n", "\\n").replace("\t", "\\t"))
+        parts.append(f"sets {', '.join(map(_harmless, entry.environment))}")
+    return " · ".join(parts)
 
 
 def _server_lines(entries: Iterable[ServerEntry]) -> Iterator[str]:
@@ -58,7 +69,7 @@ def _server_lines(entries: Iterable[ServerEntry]) -> Iterator[str]:
     listed = [entry for entry in entries if entry.command or entry.url]
     for entry in listed[:MOST_SERVERS]:
         network = " (with the network)" if entry.network and entry.kind == "stdio" else ""
-        text = cut_line(f"MCP server {entry.name}{network}: {describe_server(entry)}", LONGEST_COMMAND)
+        text = cut_line(f"MCP server {entry.name}{network}: {_describe_server(entry)}", LONGEST_COMMAND)
         yield from wrap(text, WIDEST, subsequent_indent="  ", break_on_hyphens=False, drop_whitespace=False)
     if len(listed) > MOST_SERVERS:
         yield f"… {len(listed) - MOST_SERVERS} more MCP servers; read the file before you trust it"

@@ -1,11 +1,12 @@
 """The MCP servers of a session: collected from every file and flag that names some, the later one winning."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
 from overt.config._private_json import read as read_private
+from overt.config._private_json import update as update_private
 from overt.config.paths import Environment
 from overt.config.reading.server_keys import VARIABLE, is_address, is_header, read_name, read_server
 from overt.config.schema import Config
@@ -41,7 +42,43 @@ def project_servers(project: str) -> Servers:
     """Read what `.mcp.json` says, trusted or not; variables are not filled in, and nothing is started."""
     collected = _Collection()
     collected.add_project_file(project)
-    return Servers(entries=tuple(collected.entries.values()), warnings=tuple(collected.warnings))
+    return Servers(entries=tuple(collected.entries.values()), mistakes=tuple(collected.mistakes))
+
+
+def local_servers(environment: Environment, project: str) -> Servers:
+    """Read the private file of a project; variables are not filled in."""
+    collected = _Collection()
+    collected.add_local(local_servers_file(environment, project), environment.home)
+    return Servers(entries=tuple(collected.entries.values()), mistakes=tuple(collected.mistakes))
+
+
+def change_local_servers(environment: Environment, project: str, change: Callable[[dict[str, object]], None]) -> str:
+    """Let `change` edit the table of servers in the private file of a project. Return the path of the file."""
+
+    def edit(tree: dict[str, object] | None) -> dict[str, object]:
+        servers = (tree or {}).get(KEY)
+        table: dict[str, object] = dict(servers) if isinstance(servers, dict) else {}
+        change(table)
+        return {**(tree or {}), KEY: table}
+
+    path = local_servers_file(environment, project)
+    update_private(path, lambda content: content if isinstance(content, dict) else None, edit)
+    return path
+
+
+def parse_server(name: str, table: dict[str, object]) -> ServerEntry:
+    """Check a server that the user enters, in Claude Code's schema. Raise a ConfigError also for an unknown key."""
+
+    def refuse(text: str) -> None:
+        raise ConfigError(text)
+
+    def place(*keys: str) -> str:
+        return ".".join((name, *keys))
+
+    entry = read_server(read_name(name, place="NAME", warn=refuse), table, place=place, warn=refuse, claude=True)
+    if not entry.command and not entry.url:
+        raise ConfigError(f"the MCP server `{name}` needs a `command` or a `url`")
+    return entry
 
 
 class _Collection:
@@ -49,7 +86,7 @@ class _Collection:
 
     def __init__(self) -> None:
         self.entries: dict[str, ServerEntry] = {}
-        self.warnings: list[str] = []
+        self.mistakes: list[str] = []
 
     def add_all(self, entries: Iterable[ServerEntry]) -> None:
         for entry in entries:
@@ -67,7 +104,7 @@ class _Collection:
         content, reason = read_private(path)
         shown = display_path(path, home=home)
         if reason:
-            self.warnings.append(f"{shown}: {reason}, so none of its MCP servers is used")
+            self.mistakes.append(f"{shown}: {reason}, so none of its MCP servers is used")
         elif content is not None:
             self.add_tree(content, _Lines(shown))
 
@@ -79,7 +116,7 @@ class _Collection:
         except FileNotFoundError:
             return
         except ConfigError as error:
-            self.warnings.append(f"{error.message}; none of its MCP servers is used")
+            self.mistakes.append(f"{error.message}; none of its MCP servers is used")
 
     def add_flag(self, text: str, cwd: str) -> None:
         if text.lstrip().startswith("{"):
@@ -95,7 +132,7 @@ class _Collection:
         """Add what a file in Claude Code's schema says. A server with a mistake is left out, with a warning."""
         table = tree.get(KEY, tree) if isinstance(tree, dict) else None
         if not isinstance(table, dict):
-            self.warnings.append(f"{lines.place()}: must be an object with `{KEY}`; none of its MCP servers is used")
+            self.mistakes.append(f"{lines.place()}: must be an object with `{KEY}`; none of its MCP servers is used")
             return
         path = (KEY,) if isinstance(tree, dict) and KEY in tree else ()
         for written, item in table.items():
@@ -108,11 +145,11 @@ class _Collection:
             try:
                 if not isinstance(item, dict):
                     raise ConfigError(f"{place()}: an MCP server must be an object")
-                name = read_name(written, place=lines.shown, warn=self.warnings.append)
-                entry = read_server(name, item, place=place, warn=self.warnings.append, claude=True)
+                name = read_name(written, place=lines.shown, warn=self.mistakes.append)
+                entry = read_server(name, item, place=place, warn=self.mistakes.append, claude=True)
                 self.add(replace(entry, origin=lines.shown, of_project=of_project))
             except ConfigError as error:
-                self.warnings.append(f"{error.message}; this server is not used")
+                self.mistakes.append(f"{error.message}; this server is not used")
 
     def expanded(self, environment: Environment) -> Servers:
         entries: list[ServerEntry] = []
@@ -122,9 +159,8 @@ class _Collection:
                 entries.append(_expand(entry, environment) if entry.enabled else entry)
             except ConfigError as error:
                 problems[entry.name] = error.message
-                self.warnings.append(f"{entry.origin}: the MCP server `{entry.name}` is disabled: {error.message}")
                 entries.append(replace(entry, enabled=False))
-        return Servers(entries=tuple(entries), warnings=tuple(self.warnings), problems=problems)
+        return Servers(entries=tuple(entries), mistakes=tuple(self.mistakes), problems=problems)
 
 
 class _Lines:

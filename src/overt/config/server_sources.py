@@ -21,12 +21,23 @@ class ServerFlags(Struct, frozen=True, kw_only=True):
 class Servers(Struct, frozen=True, kw_only=True):
     """The servers with their variables filled in, those that are disabled included.
 
-    `problems` says by name why a server was disabled although its entry does not say so.
+    `mistakes` are those of the files, each with its place. `problems` says by name why a server was disabled although
+    its entry does not say so.
     """
 
     entries: tuple[ServerEntry, ...] = ()
-    warnings: tuple[str, ...] = ()
+    mistakes: tuple[str, ...] = ()
     problems: dict[str, str] = {}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Everything that the user should know of, for the notices of a session."""
+        disabled = (
+            f"{entry.origin}: the MCP server `{entry.name}` is disabled: {self.problems[entry.name]}"
+            for entry in self.entries
+            if entry.name in self.problems
+        )
+        return (*self.mistakes, *disabled)
 
 
 def local_servers_file(environment: Environment, project: str) -> str:

@@ -3,12 +3,37 @@
 import os
 from typing import Literal
 
+from msgspec import Struct
+
 from overt.app.setting import Setting
 from overt.config.server_sources import MCP_FILE, Servers, local_servers_file
+from overt.core.errors import ConfigError
+from overt.core.settings import ServerEntry
 from overt.lib.redaction.secret_values import secret_values
+from overt.lib.translations import say
 
-Scope = Literal["user", "local", "project", "flag"]
+Scope = Literal["local", "project", "user"]
 NONE = Servers()
+
+
+class ServerRow(Struct, frozen=True, kw_only=True):
+    """A server as `overt mcp` shows it: without the values of variables and headers.
+
+    `target` is the exact command or address. `used` says whether sessions use it, and `reason` why not.
+    """
+
+    name: str
+    kind: str
+    target: str
+    scope: Scope
+    origin: str
+    enabled: bool
+    used: bool
+    reason: str
+    network: bool
+    timeout_ms: int
+    environment: tuple[str, ...]
+    headers: tuple[str, ...]
 
 
 def load_servers(setting: Setting) -> Servers:
@@ -17,14 +42,84 @@ def load_servers(setting: Setting) -> Servers:
     files = (os.path.join(project, MCP_FILE), local_servers_file(environment, project))
     if not (setting.config.mcp_servers or setting.server_flags.configs or any(map(os.path.lexists, files))):
         return NONE
-    from overt.config.mcp_servers import load_servers  # late: 2 ms
+    from overt.config.mcp_servers import load_servers as load  # late: 2 ms
 
-    return load_servers(
-        environment,
-        setting.config,
-        project=project,
-        trusted=setting.trust.has(project),
-        flags=setting.server_flags,
+    trusted = setting.trust.has(project)
+    return load(environment, setting.config, project=project, trusted=trusted, flags=setting.server_flags)
+
+
+def configured_servers(setting: Setting) -> list[tuple[Scope, ServerEntry]]:
+    """Return the servers of all files, weakest first, as they are written; those that are not trusted included."""
+    from overt.config.mcp_servers import local_servers, project_servers  # late: 2 ms
+
+    environment, project = setting.environment, setting.roots.project
+    found: list[tuple[Scope, ServerEntry]] = [
+        ("user", entry) for entry in setting.config.mcp_servers if not entry.of_project
+    ]
+    found += [("local", entry) for entry in local_servers(environment, project).entries]
+    found += [("project", entry) for entry in project_servers(project).entries]
+    found += [("project", entry) for entry in _own_project_servers(setting)]
+    return [(scope, entry) for scope, entry in found if entry.command or entry.url]
+
+
+def _own_project_servers(setting: Setting) -> list[ServerEntry]:
+    """Return the servers of `overt.toml` and its like; if the folder is not trusted, they are not in the setting."""
+    project = setting.roots.project
+    if setting.trust.has(project):
+        return [entry for entry in setting.config.mcp_servers if entry.of_project]
+    from overt.config.project_files import CONFIGURATION  # late: 0.1 ms
+    from overt.config.reading.files import read_settings  # late: 2 ms
+
+    found: list[ServerEntry] = []
+    for name in CONFIGURATION:
+        path = os.path.join(project, name)
+        if os.path.isfile(path):
+            try:
+                settings, _ = read_settings(path, name)
+            except ConfigError:
+                continue
+            found += [each.value for each in settings if isinstance(each.value, ServerEntry)]
+    return found
+
+
+def server_rows(setting: Setting) -> tuple[ServerRow, ...]:
+    """Describe every configured server, and whether sessions use it."""
+    servers = load_servers(setting)
+    used = {entry.name: entry for entry in servers.entries}
+    return tuple(_row(scope, entry, used, servers, setting) for scope, entry in configured_servers(setting))
+
+
+def _row(
+    scope: Scope, entry: ServerEntry, used: dict[str, ServerEntry], servers: Servers, setting: Setting
+) -> ServerRow:
+    from overt.config.describe_files import server_target  # late: 3 ms
+
+    current = used.get(entry.name)
+    is_current = current is not None and current.origin == entry.origin
+    enabled = entry.enabled if current is None or not is_current else current.enabled
+    if scope == "project" and not setting.trust.has(setting.roots.project):
+        reason = say("mcp.not_trusted")
+    elif current is None:
+        reason = say("mcp.left_out")
+    elif not is_current:
+        reason = say("mcp.replaced", origin=current.origin)
+    elif not enabled:
+        reason = servers.problems.get(entry.name) or say("mcp.disabled")
+    else:
+        reason = ""
+    return ServerRow(
+        name=entry.name,
+        kind=entry.kind,
+        target=server_target(entry),
+        scope=scope,
+        origin=entry.origin,
+        enabled=enabled,
+        used=not reason,
+        reason=reason,
+        network=entry.network or entry.kind != "stdio",
+        timeout_ms=entry.timeout_ms,
+        environment=tuple(entry.environment),
+        headers=tuple(entry.headers),
     )
 
 

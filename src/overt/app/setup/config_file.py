@@ -26,13 +26,15 @@ APART = re.compile(r"[ \t]*[\[#]")
 class ConfigChange(Struct, frozen=True, kw_only=True):
     """What is to stand in the file; empty: nothing is said of it.
 
-    `provider` are the fields of one more entry; `instructions` join those that stand there.
+    `provider` are the fields of one more entry, `server` those of one more MCP server with its name; `instructions`
+    join those that stand there.
     """
 
     default_model: str = ""
     provider: dict[str, str] = {}
     sources: tuple[str, ...] = ()
     instructions: tuple[str, ...] = ()
+    server: dict[str, object] = {}
 
     def as_json(self) -> str:
         import json  # late: 1.3 ms
@@ -41,12 +43,16 @@ class ConfigChange(Struct, frozen=True, kw_only=True):
 
 
 class FileEdit(Struct, frozen=True, kw_only=True):
-    """`old` is what was read, None where there is no file yet; it must still be there when `new` is written."""
+    """`old` is what was read, None where there is no file yet; it must still be there when `new` is written.
+
+    A new file gets the mode `new_mode`.
+    """
 
     path: str
     name: str
     old: str | None
     new: str
+    new_mode: int = 0o600
 
     def diff(self) -> str:
         return file_diff(self.name, self.old, self.new).diff
@@ -65,9 +71,8 @@ def plan_edit(environment: Environment, change: ConfigChange) -> FileEdit:
     """What would be written. A link, as people who keep their settings elsewhere have one, stays a link."""
     from overt.config.reading.files import parse_settings  # late: 2 ms
 
-    path = os.path.realpath(os.path.join(environment.config_dir, USER_FILES[-1]))
-    name = display_path(os.path.join(environment.config_dir, USER_FILES[-1]), home=environment.home)
-    old = _read(path, name)
+    path, name = find_user_file(environment)
+    old = read_text_if_present(path, name)
     parse_settings(old or "", name, toml=True)
     try:
         new = apply_change(old or "", change)
@@ -77,19 +82,49 @@ def plan_edit(environment: Environment, change: ConfigChange) -> FileEdit:
     return FileEdit(path=path, name=name, old=old, new=new)
 
 
+def plan_server_removal(environment: Environment, server: str) -> FileEdit | None:
+    """Return the file without one MCP server, or None if it has no such server."""
+    import tomllib  # late: 2 ms
+
+    import tomlkit  # late: 7 ms
+
+    path, name = find_user_file(environment)
+    old = read_text_if_present(path, name) or ""
+    tree = tomllib.loads(old.removeprefix(BOM))
+    servers = tree.get(_server_family(tree))
+    if not isinstance(servers, dict) or server not in servers:
+        return None
+    document = tomlkit.parse(old)
+    for each in (tree, document):
+        family = _server_family(each)
+        del each[family][server]
+        if not each[family]:
+            del each[family]
+    new = tomlkit.dumps(document)
+    if not _says(new, tree):
+        raise ConfigError(f"{name}: `{server}` cannot be removed without touching other settings; edit the file")
+    return FileEdit(path=path, name=name, old=old, new=new)
+
+
+def find_user_file(environment: Environment) -> tuple[str, str]:
+    """Return the path of the user's TOML file, a link followed, and its name for people."""
+    path = os.path.join(environment.config_dir, USER_FILES[-1])
+    return os.path.realpath(path), display_path(path, home=environment.home)
+
+
 def write(edit: FileEdit) -> None:
     """The whole new file or the old one; never over what somebody else has written meanwhile."""
     try:
         os.makedirs(os.path.dirname(edit.path), mode=0o700, exist_ok=True)
-        if _read(edit.path, edit.name) != edit.old:
+        if read_text_if_present(edit.path, edit.name) != edit.old:
             raise ConfigError(say("setup.file_changed", name=edit.name))
-        mode = os.stat(edit.path).st_mode & 0o7777 if edit.old is not None else 0o600
+        mode = os.stat(edit.path).st_mode & 0o7777 if edit.old is not None else edit.new_mode
         replace(edit.path, edit.new.encode(), mode=mode)
     except OSError as error:
         raise ConfigError(f"{edit.name}: cannot be written: {error.strerror}; nothing was changed") from None
 
 
-def _read(path: str, name: str) -> str | None:
+def read_text_if_present(path: str, name: str) -> str | None:
     from overt.config.reading.files import read_text  # late: 2 ms
 
     return read_text(path, name) if os.path.lexists(path) else None
@@ -109,7 +144,8 @@ def apply_change(text: str, change: ConfigChange) -> str:
         if step == ConfigChange():
             continue
         tree = tomllib.loads(body)
-        ways, wanted = _ways(body, step, _family(tree)), _applied(tree, step)
+        family = _server_family(tree) if step.server else _family(tree)
+        ways, wanted = _ways(body, step, family), _applied(tree, step)
         body = next((each for each in ways if _says(each, wanted)), "")
         if not body:
             raise ValueError(field)
@@ -128,6 +164,9 @@ def _applied(file: F, change: ConfigChange) -> F:
             file[family].append(fields)
         else:
             file[family] = [fields]
+    if change.server:
+        rest = {key: value for key, value in change.server.items() if key != "name"}
+        file.setdefault(_server_family(file), {})[change.server["name"]] = rest
     if change.sources:
         file.setdefault("context", {})["sources"] = list(change.sources)
     if change.instructions:
@@ -159,6 +198,9 @@ def _ways(text: str, step: ConfigChange, family: str) -> Iterator[str]:
         lines = [f"{name} = {compact(value)}{end}" for name, value in step.provider.items()]
         yield f"{ended}{blank}[[{family}]]{end}{''.join(lines)}"
         yield f"{ended}{blank}[{family}.{step.provider['name']}]{end}{''.join(lines[1:])}"
+    elif step.server:
+        lines = [f"{name} = {_toml(value)}{end}" for name, value in step.server.items() if name != "name"]
+        yield f"{ended}{blank}[{family}.{_key(str(step.server['name']))}]{end}{''.join(lines)}"
     else:
         key, names = ("sources", step.sources) if step.sources else ("instructions", step.instructions)
         line = f"{key} = [{', '.join(map(compact, names))}]{end}"
@@ -173,6 +215,21 @@ def _ways(text: str, step: ConfigChange, family: str) -> Iterator[str]:
             yield tomlkit.dumps(_applied(tomlkit.parse(start), step))
         except TOMLKitError:
             continue
+
+
+def _server_family(file: Mapping[str, object]) -> str:
+    return "mcpServers" if "mcpServers" in file else "mcp"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else compact(name)
+
+
+def _toml(value: object) -> str:
+    """A value of JSON on one line."""
+    if not isinstance(value, dict):
+        return compact(value)
+    return "{ " + ", ".join(f"{_key(name)} = {_toml(item)}" for name, item in value.items()) + " }"
 
 
 def _family(file: Mapping[str, object]) -> str:

@@ -194,7 +194,9 @@ def _make_entry(name: str, fields: dict[str, Any], *, place: Place, claude: bool
     if kind == "stdio":
         fields["command"] = (*_split(fields["command"], whole=claude and bool(args), place=place), *(args or ()))
     oauth = {key.partition(".")[2]: fields.pop(key) for key in tuple(fields) if "." in key}
-    return ServerEntry(name=name, kind=kind, oauth=OAuthClient(**oauth), **fields)
+    if oauth:
+        fields["oauth"] = OAuthClient(**oauth)
+    return ServerEntry(name=name, kind=kind, **fields)
 
 
 def _or_url(kind: str, fields: dict[str, Any]) -> str:
