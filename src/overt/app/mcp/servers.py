@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from overt.app.setting import Setting
 from overt.config.server_sources import MCP_FILE, Servers, local_servers_file
+from overt.config.trust import is_trusted
 from overt.core.errors import ConfigError
 from overt.core.settings import ServerEntry
 from overt.lib.redaction.secret_values import secret_values
@@ -37,14 +38,18 @@ class ServerRow(Struct, frozen=True, kw_only=True):
 
 
 def load_servers(setting: Setting) -> Servers:
-    """Collect the MCP servers that this session may use. Servers of a folder that is not trusted are left out."""
+    """Collect the MCP servers that this session may use. Servers of a folder that is not trusted are left out.
+
+    `.mcp.json` is read here, later than the setting: it may have changed since, so trust is looked up once more.
+    """
     environment, project = setting.environment, setting.roots.project
-    files = (os.path.join(project, MCP_FILE), local_servers_file(environment, project))
-    if not (setting.config.mcp_servers or setting.server_flags.configs or any(map(os.path.lexists, files))):
+    has_file = os.path.lexists(os.path.join(project, MCP_FILE))
+    has_local = os.path.lexists(local_servers_file(environment, project))
+    if not (setting.config.mcp_servers or setting.server_flags.configs or has_file or has_local):
         return NONE
     from overt.config.mcp_servers import load_servers as load  # late: 2 ms
 
-    trusted = setting.trust.has(project)
+    trusted = setting.trust.has(project) and (not has_file or is_trusted(environment, project))
     return load(environment, setting.config, project=project, trusted=trusted, flags=setting.server_flags)
 
 

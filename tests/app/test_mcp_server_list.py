@@ -1,0 +1,48 @@
+"""The servers of a session: none without configuration, and none of a file that changed after it was trusted."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from overt.app.mcp.servers import load_servers
+from overt.app.options import Options
+from overt.app.setting import read_setting
+from overt.config.paths import read_environment
+from overt.config.trust import trust
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    (tmp_path / "project/.git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "project"
+
+
+def test_a_file_that_changes_during_a_session_is_not_used(project: Path) -> None:
+    file = project / ".mcp.json"
+    file.write_text('{"mcpServers": {"a": {"command": "good"}}}')
+    trust(read_environment(), str(project))
+    setting = read_setting(Options())
+    assert [entry.command for entry in load_servers(setting).entries] == [("good",)]
+    file.write_text('{"mcpServers": {"a": {"command": "evil"}}}')
+    assert load_servers(setting).entries == ()
+
+
+def test_flags_reach_the_list_and_can_replace_it(project: Path) -> None:
+    (project / ".mcp.json").write_text('{"mcpServers": {"a": {"command": "x"}}}')
+    trust(read_environment(), str(project))
+    configs = ('{"mcpServers": {"b": {"command": "y"}}}',)
+    both = load_servers(read_setting(Options(mcp_configs=configs)))
+    only = load_servers(read_setting(Options(mcp_configs=configs, strict_mcp_config=True)))
+    none = load_servers(read_setting(Options(strict_mcp_config=True)))
+    assert [[entry.name for entry in each.entries] for each in (both, only, none)] == [["a", "b"], ["b"], []]
+
+
+def test_a_session_without_servers_does_not_load_their_reader(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "overt.config.mcp_servers", raising=False)
+    (project / "overt.toml").write_text("[agent]\nmax_steps = 7\n")
+    assert load_servers(read_setting(Options())).entries == ()
+    assert "overt.config.mcp_servers" not in sys.modules
