@@ -3,14 +3,18 @@
 import sys
 from collections.abc import Iterator, Sequence
 
+from overt.app.chat.browser import open_page
+from overt.app.diagnostics.event_loop import run_async
+from overt.app.mcp.describe_servers import manifest_lines
 from overt.app.mcp.server_files import Table, add_server, check_server, remove_server
 from overt.app.mcp.servers import Scope, ServerRow, load_servers, server_rows
+from overt.app.mcp.single_server import inspect_server, log_in
 from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.output import print_lines, print_result, setting_of, table, warn
 from overt.cli.parse import FOLDER, CommandLine, Flag, ParsedCommandLine, parse
 from overt.core.codec import decode
-from overt.core.errors import UsageError
+from overt.core.errors import OvertError, UsageError
 from overt.core.settings import ServerEntry
 from overt.lib.translations import say
 
@@ -21,6 +25,8 @@ ABOUT = """MCP servers: programs and services that bring tools, prompts and reso
   overt mcp add NAME https://…                       a server on the web; -H 'Authorization: Bearer ${TOKEN}'
   overt mcp add-json NAME '{"command": "npx", "args": ["-y", "some-server"]}'
   overt mcp get NAME | remove NAME
+  overt mcp inspect NAME                             start it and list what it offers
+  overt mcp login NAME                               log in to a server on the web
 
 Scopes: local (for you, in this project; the default), project (.mcp.json, for everyone), user (all projects)."""
 
@@ -30,10 +36,10 @@ KINDS = ("stdio", "http", "sse", "streamable-http")
 COMMAND = CommandLine(
     name="overt mcp",
     about=ABOUT,
-    words="[list | add NAME … | add-json NAME JSON | get NAME | remove NAME]",
+    words="[list | add NAME … | add-json NAME JSON | get NAME | remove NAME | inspect NAME | login NAME]",
     flags=(
         FOLDER,
-        Flag("--json", "list, get: machine-readable"),
+        Flag("--json", "list, get, inspect: machine-readable"),
         Flag("-s, --scope SCOPE", "add, remove: " + ", ".join(SCOPES), SCOPES),
         Flag("-t, --transport KIND", "add: " + ", ".join(KINDS), KINDS),
         Flag("-e, --env NAME=VALUE", "add: a variable of the program", is_list=True, more=lambda word: "=" in word),
@@ -66,9 +72,24 @@ def run(argv: list[str], registries: Registries) -> int:
             _add(setting, args, name, _parse_json(text))
         case ("remove" | "rm", name):
             print_lines([say("mcp.removed", name=name, file=remove_server(setting, name, _scope(args)))])
+        case ("inspect", name):
+            manifest = run_async(inspect_server(setting, name))
+            print_result(args, manifest, manifest_lines(name, manifest))
+        case ("login", name):
+            issuer = run_async(log_in(setting, name, lambda url: _show_page(setting, name, url)))
+            print_lines([say("mcp.logged_in", name=name, issuer=issuer)])
         case _:
             raise UsageError(say("mcp.usage"))
     return 0
+
+
+def _show_page(setting: Setting, name: str, url: str) -> None:
+    """Open a page in the user's browser, and print its address for those who have none here."""
+    print_lines([say("mcp.open_page", name=name, url=url)])
+    try:
+        open_page(url, setting.roots.workspace)
+    except OvertError as error:
+        warn(error.message)
 
 
 def _scope(args: ParsedCommandLine) -> Scope | None:
