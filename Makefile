@@ -1,7 +1,7 @@
 # Two commands for a new machine: `make run` and `make test`. Each sets up .venv by itself.
 PYTHON ?= python3
 BIN := .venv/bin
-SYSTEM := strace tmux faketime bubblewrap chromium
+SYSTEM := strace tmux faketime bubblewrap chromium iproute2
 AIMOCK := 1.43.0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -95,7 +95,7 @@ soak: .venv/ready .venv/compiled system judge
 # skipped and say so.
 system:
 	@missing=; for tool in $(SYSTEM); do \
-		case $$tool in bubblewrap) names=bwrap;; chromium) names="chromium chromium-browser google-chrome";; *) names=$$tool;; esac; \
+		case $$tool in bubblewrap) names=bwrap;; iproute2) names=ip;; chromium) names="chromium chromium-browser google-chrome";; *) names=$$tool;; esac; \
 		found=; for name in $$names; do command -v $$name >/dev/null && found=yes; done; \
 		test -n "$$found" || missing="$$missing $$tool"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \

@@ -78,7 +78,7 @@ class WebAccess:
         settings = self._models.setting.config.web
         if not settings.search:
             raise ToolError(say("web.no_search"), code="unavailable")
-        from overt.providers.web.search import SERVICES, SearchQuery, search_web  # late: 12 ms
+        from overt.providers.web.search import SERVICES, SearchQuery, search_web  # late: 4 ms
 
         if settings.search == "searxng" and not settings.search_url:
             raise ToolError(say("web.no_search_url"), code="unavailable")
@@ -96,7 +96,7 @@ class WebAccess:
             raise ToolError(say("web.secret", tool=tool), code="denied")
 
     async def _find_key(self, name: str) -> str:
-        from overt.app.models.credentials import keyring_lookup  # late: 4 ms
+        from overt.app.models.credentials import keyring_lookup  # late: 0.5 ms
 
         key = self._models.setting.environment.get(name) or await asyncio.to_thread(lambda: keyring_lookup(name) or "")
         self._redactor.learn(key)
@@ -116,7 +116,7 @@ class WebAccess:
 
     async def _fetch(self, url: WebUrl) -> FetchedPage:
         if self._fetcher is None:
-            from overt.providers.web.fetch_page import PageFetcher  # late: 20 ms
+            from overt.providers.web.fetch_page import PageFetcher  # late: 5 ms
 
             self._fetcher = PageFetcher(opened=opened_hosts(self._models.setting.config.permissions.rules))
         return await self._fetcher.fetch(url)

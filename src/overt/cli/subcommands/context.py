@@ -33,7 +33,7 @@ COMMAND = CommandLine(
     flags=(
         Flag("--turn N", "the last request of turn N"),
         Flag("--step N", "step N of the turn"),
-        Flag("--request N", "request N of the session, or TURN.STEP"),
+        Flag("--request N", "request N of the session, TURN.STEP, title or web"),
         Flag("--raw", "the exact body as it was sent, and nothing else"),
         Flag("--full", "the texts, not only the table"),
         Flag("--requests", "list all requests, with what was cached of each"),
