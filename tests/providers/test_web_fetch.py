@@ -5,8 +5,10 @@ import gzip
 import socket
 import zlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
+from tests.providers.tls_kit import Authority, needs_openssl, serving
 from tests.providers.web_kit import PUBLIC, FakeNames, PageReply, PageServer, html
 
 from overt.core.capabilities import FetchedPage
@@ -14,6 +16,7 @@ from overt.core.errors import ToolError
 from overt.lib.web_url import parse_web_url
 from overt.providers.transport.address import Address
 from overt.providers.transport.connection import Resolved
+from overt.providers.transport.tls import Tls
 from overt.providers.web import fetch_page
 from overt.providers.web.addresses import explain_reserved
 from overt.providers.web.fetch_page import MAX_FETCHED_BYTES, MAX_TEXT_CHARS, PageFetcher
@@ -185,6 +188,26 @@ def test_a_server_that_says_nothing_is_given_up_after_the_limit(monkeypatch: pyt
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(ToolError) as error:
         fetch(f"http://site.example:{silent.getsockname()[1]}/")
     assert error.value.code == "timeout"
+
+
+def test_a_server_that_never_comes_to_its_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_page, "FETCH_WITHIN_S", 0.2)
+    endless = PageReply(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000, 100, {}, repeat=10_000_000)
+    with PageServer({"/": endless}) as server, pytest.raises(ToolError) as error:
+        fetch(f"http://site.example:{server.port}/")
+    assert error.value.code == "timeout"
+
+
+@needs_openssl
+def test_tls_checks_the_name_although_the_connection_goes_to_an_address(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    names = FakeNames({"site.example": ["127.0.0.1"], "other.example": ["127.0.0.1"]})
+    fetcher = PageFetcher(opened=HERE | {"other.example"}, resolver=names, tls=Tls(ca_file=str(authority.file)))
+    with PageServer({"/": html("over TLS")}, tls=serving(authority.pair("site.example"))) as server:
+        page = asyncio.run(fetcher.fetch(parse_web_url(f"https://site.example:{server.port}/")))
+        assert page.text == "over TLS" and server.requests == [("/", f"site.example:{server.port}")]
+        with pytest.raises(ToolError, match="certificate was made for another host"):
+            asyncio.run(fetcher.fetch(parse_web_url(f"https://other.example:{server.port}/")))
 
 
 def test_of_a_page_that_ends_early_what_came_counts() -> None:

@@ -1,8 +1,9 @@
 """A web server on loopback that plays pages, and name servers that say that public names lead to it."""
 
 import socket
+import ssl
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -23,10 +24,18 @@ class PageReply(NamedTuple):
 
 
 class PageServer:
-    """Answers each GET with the page of its path, and records what was asked as (path, Host header, all of it)."""
+    """Answers each GET with the page of its path. `requests` are the paths and hosts that were asked for."""
 
-    def __init__(self, pages: Mapping[str, PageReply], *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self,
+        pages: Mapping[str, PageReply],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.pages = dict(pages)
+        self._tls = tls
         self.requests: list[tuple[str, str]] = []
         self.heads: list[str] = []
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -58,7 +67,7 @@ class PageServer:
             with connection:
                 connection.settimeout(10)
                 try:
-                    self._serve(connection)
+                    self._serve(self._tls.wrap_socket(connection, server_side=True) if self._tls else connection)
                 except OSError:
                     pass  # the reader had enough
 
@@ -79,6 +88,8 @@ class PageServer:
         connection.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"))
         for _ in range(page.repeat):
             connection.sendall(page.body)
+        if isinstance(connection, ssl.SSLSocket):
+            connection.close()
 
 
 class FakeNames:
@@ -103,9 +114,6 @@ def is_address(host: str) -> bool:
 
 def _place(address: str, port: int) -> Resolved:
     return (socket.AF_INET6 if ":" in address else socket.AF_INET, (address, port))
-
-
-Resolve = Callable[[Address, float], Awaitable[list[Resolved]]]
 
 
 def html(body: str, *, title: str = "A page") -> PageReply:

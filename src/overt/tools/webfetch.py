@@ -24,7 +24,6 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     order=210,
     aliases="WebFetch web_fetch fetch_url fetch url_fetch read_url read_web_page fetch_web_page fetch_webpage "
     "browse_url open_url read_website get_url visit_url webpage_reader",
-    past="fetched",
     rare=True,
 )
 async def webfetch(args: Args, network: Network) -> Outcome:

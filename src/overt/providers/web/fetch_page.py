@@ -65,6 +65,14 @@ class PageFetcher:
     async def fetch(self, url: WebUrl) -> FetchedPage:
         """Return the text of a page, or the `redirect` to another host. Raise a ToolError if there is neither."""
         until = asyncio.get_running_loop().time() + FETCH_WITHIN_S
+        try:
+            # Each wait has this deadline; a server that never pauses makes us wait for nothing, so all of it has one.
+            async with asyncio.timeout_at(until + 1):
+                return await self._fetch(url, until)
+        except TimeoutError:
+            raise _too_slow(url) from None
+
+    async def _fetch(self, url: WebUrl, until: float) -> FetchedPage:
         for _ in range(MAX_REDIRECTS + 1):
             response, client = await self._ask(url, until)
             try:
