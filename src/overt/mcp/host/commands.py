@@ -9,10 +9,12 @@ from mcp.shared.exceptions import MCPError
 from msgspec import json
 from pydantic import TypeAdapter
 
+from overt.core.settings import ServerEntry
 from overt.mcp.host.connection import Connection, complete_request
 from overt.mcp.host.contents import prompt_text, resource_contents, tool_output
 from overt.mcp.host.failures import CommandFailed, explain_failure
 from overt.mcp.host.link import OvertLink
+from overt.mcp.host.login import ServerLogin
 from overt.mcp.host.manifest import read_manifest
 from overt.mcp.host.questions import Questions
 from overt.mcp.host.running_command import CURRENT, RunningCommand
@@ -56,8 +58,8 @@ class HostCommands:
         self._background: set[asyncio.Task[None]] = set()
         services = HostServices(link, self._processes, self._questions, configuration.version)
         self._servers = {
-            entry.name: Server(entry, configuration.eras.get(entry.name, ""), services, None)
-            for entry in configuration.servers
+            it.name: Server(it, configuration.eras.get(it.name, ""), services, _login(it, link, configuration))
+            for it in configuration.servers
         }
 
     def receive(self, command: HostCommand) -> None:
@@ -138,7 +140,7 @@ class HostCommands:
             case ReadResource():
                 return await server.run(running, lambda it: _read_resource(it, command), repeatable=True)
             case Login():
-                raise CommandFailed("login", f"{command.server}: it does not ask for a login")
+                return await server.log_in(running)
 
     async def _call_tool(self, connection: Connection, command: CallTool, running: RunningCommand) -> ToolOutput:
         session = connection.session
@@ -166,6 +168,11 @@ class HostCommands:
             return await session.send_request(request, _CALL_RESULT, progress_callback=on_progress)
 
         return tool_output(await complete_request(session, send), running.notes)
+
+
+def _login(entry: ServerEntry, link: OvertLink, configuration: Configure) -> ServerLogin:
+    may_ask = configuration.interactive or bool(configuration.browser)
+    return ServerLogin(entry, link, token_folder=configuration.token_folder, may_ask=may_ask)
 
 
 async def _list_everything(connection: Connection) -> Manifest:

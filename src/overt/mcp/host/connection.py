@@ -60,6 +60,7 @@ class Connection:
         self._client = types.Implementation(name="overt", version=client_version)
         self._on_change = on_change
         self._stop = asyncio.Event()
+        self._patience_s = 0.0
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -67,8 +68,14 @@ class Connection:
         assert self.tap.session is not None
         return self.tap.session
 
-    async def open(self, transport: AbstractAsyncContextManager[TransportStreams], era: Era) -> None:
-        """Connect and agree on a revision of the protocol. Raises what went wrong; the task has ended then."""
+    async def open(
+        self, transport: AbstractAsyncContextManager[TransportStreams], era: Era, patience_s: float = 0.0
+    ) -> None:
+        """Connect and agree on a revision of the protocol. Raises what went wrong; the task has ended then.
+
+        `patience_s` is added to the time limit, for a login that the user may have to make.
+        """
+        self._patience_s = patience_s
         ready = asyncio.get_running_loop().create_future()
         # Not in the context of the command that connects: later commands use the connection, too.
         self._task = asyncio.create_task(self._hold(transport, era, ready), context=Context())
@@ -123,14 +130,14 @@ class Connection:
         stdio = self.server.kind == "stdio"
         if era != "legacy" and self.server.kind != "sse":
             try:
-                with anyio.fail_after(PROBE_LIMIT_S if stdio and not era else HANDSHAKE_LIMIT_S):
+                with anyio.fail_after(PROBE_LIMIT_S if stdio and not era else HANDSHAKE_LIMIT_S + self._patience_s):
                     await session.discover()
                 return
             except (MCPError, ValidationError, RuntimeError, TimeoutError) as error:
                 if stdio:
                     raise ProbeFailed(str(error)) from None
         try:
-            with anyio.fail_after(HANDSHAKE_LIMIT_S):
+            with anyio.fail_after(HANDSHAKE_LIMIT_S + self._patience_s):
                 await session.initialize()
         except TimeoutError:
             text = f"{self.server.name}: it did not answer `initialize` within {HANDSHAKE_LIMIT_S:.0f} s"

@@ -28,12 +28,13 @@ class HttpStatus:
 
     session_lost: bool = False
     unauthorized: bool = False
+    """The last answer wanted a login. Answers of the login server itself do not count."""
 
     async def note_response(self, response: httpx2.Response) -> None:
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
             self.session_lost = True
-        if response.status_code == 401:
-            self.unauthorized = True
+        if "mcp-protocol-version" in response.request.headers or response.status_code == 401:
+            self.unauthorized = response.status_code == 401
         if "event-stream" not in response.headers.get("content-type", ""):
             response.stream = _BoundedStream(response.stream)
 

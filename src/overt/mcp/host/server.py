@@ -17,11 +17,12 @@ from overt.mcp.host.connection import Connection, ProbeFailed
 from overt.mcp.host.failures import CommandFailed, explain_failure, login_needed, was_sent
 from overt.mcp.host.http_transport import has_own_authorization, open_http, request_headers
 from overt.mcp.host.link import OvertLink
+from overt.mcp.host.login import LOGIN_LIMIT_S, ServerLogin
 from overt.mcp.host.pipe_streams import open_pipes
 from overt.mcp.host.questions import Questions
 from overt.mcp.host.running_command import RunningCommand
 from overt.mcp.host.stdio_processes import StdioProcess, StdioProcesses
-from overt.mcp.messages import Era, OffersChanged
+from overt.mcp.messages import Era, LoggedIn, OffersChanged
 
 MAX_CRASHES = 3
 FAILURE_KEPT_S = 30.0
@@ -54,11 +55,11 @@ class HostServices:
 class Server:
     """Connects when a command needs it. Commands may run at the same time and share the connection."""
 
-    def __init__(self, entry: ServerEntry, era: Era, services: HostServices, auth: httpx2.Auth | None) -> None:
+    def __init__(self, entry: ServerEntry, era: Era, services: HostServices, login: ServerLogin) -> None:
         self.entry = entry
         self._era: Era = era
         self._services = services
-        self._auth = auth
+        self._login = login
         self._connection: Connection | None = None
         self._connecting: asyncio.Task[Connection] | None = None
         self._crashes = 0
@@ -87,6 +88,17 @@ class Server:
         command.sent = False
         return await self._run_once(command, action)
 
+    async def log_in(self, command: RunningCommand) -> LoggedIn:
+        """Let the user log in, although tokens may be stored. The next command connects with the new ones."""
+        if self.entry.kind == "stdio":
+            raise CommandFailed("login", f"{self.entry.name}: a server that runs here needs no login.")
+        try:
+            issuer = await self._login.log_in(await request_headers(self.entry), command)
+        except CONNECT_ERRORS as error:
+            raise explain_failure(self.entry, error) from None
+        await self.disconnect()
+        return LoggedIn(issuer=issuer)
+
     async def disconnect(self) -> None:
         """Close the connection and forget crashes and failures."""
         if self._connecting:
@@ -96,7 +108,7 @@ class Server:
         self._crashes, self._failure = 0, None
 
     async def _run_once(self, command: RunningCommand, action: Callable[[Connection], Awaitable[Value]]) -> Value:
-        connection = await self._connect()
+        connection = await self._connect(command)
         try:
             return await action(connection)
         except MCPError as error:
@@ -126,10 +138,11 @@ class Server:
             return CommandFailed("cut", failure.message, may_have_run=command.sent)
         return failure
 
-    async def _connect(self) -> Connection:
+    async def _connect(self, command: RunningCommand) -> Connection:
         if self._connection and not self._connection.ended.is_set():
             return self._connection
         if self._connecting is None:
+            self._login.command = command
             self._connecting = asyncio.create_task(self._open_connection())
             self._connecting.add_done_callback(self._finish_connecting)
         # A cancelled command does not take the connection away from others that wait for it.
@@ -151,9 +164,10 @@ class Server:
     async def _open_http(self) -> Connection:
         headers = await request_headers(self.entry)
         connection = self._new_connection(None)
-        auth = None if has_own_authorization(headers) else self._auth
+        login = None if has_own_authorization(headers) else self._login
+        patience_s = LOGIN_LIMIT_S if login and login.may_ask else 0.0
         try:
-            await connection.open(open_http(self.entry, headers, auth, connection.http), self._era)
+            await connection.open(open_http(self.entry, headers, login, connection.http), self._era, patience_s)
         except CONNECT_ERRORS as error:
             failure = explain_failure(self.entry, error)
             raise (
