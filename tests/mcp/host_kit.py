@@ -31,11 +31,10 @@ def free_port() -> int:
 def http_server(
     *command: str, kind: Literal["http", "sse"] = "http", path: str = "/mcp", port: int = 0
 ) -> Iterator[ServerEntry]:
-    """Run a server script that takes a port as its last argument, until the block ends."""
+    """Run a server until the block ends. `{port}` in its command is the port to listen on."""
     port = port or free_port()
-    process = subprocess.Popen(
-        [*(command or (sys.executable, str(SERVERS / "good_server.py"), kind)), str(port)], stderr=subprocess.DEVNULL
-    )
+    command = command or (sys.executable, str(SERVERS / "good_server.py"), kind, "{port}")
+    process = subprocess.Popen([word.replace("{port}", str(port)) for word in command], stderr=subprocess.DEVNULL)
     try:
         wait_for_port(port, process)
         yield ServerEntry(name="good", kind=kind, url=f"http://127.0.0.1:{port}{path}")
