@@ -1,13 +1,18 @@
 """MCP servers used by the whole program: listed or looked up, called, denied, cut, and gone when Overt is gone."""
 
 import json
+import os
+import signal
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.fakes.model_server import ModelServer, Turn
-from tests.journeys.journey_kit import Place, call, calls, results
+from tests.journeys.journey_kit import Place, call, calls, messages, results
 
 GOOD = str(Path(__file__).parent.parent / "mcp" / "servers" / "good_server.py")
 
@@ -62,3 +67,138 @@ def test_a_denied_tool_is_refused_through_toolcall_too(place: Place, rule: str) 
         assert "mcp__good__add" not in found or "No tool fits" in found
         assert "There is no tool called" in refused or "Denied" in refused
         assert ran.out == "no\n"
+
+
+def server_processes(place: Place) -> list[int]:
+    """The processes of the good server that this home started, in the sandbox or not."""
+    pids = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words, variables = path.read_bytes().split(b"\0"), (path.parent / "environ").read_bytes()
+        except OSError:
+            continue
+        if words[1:2] == [GOOD.encode()] and f"HOME={place.home}".encode() in variables:
+            pids.append(int(path.parent.name))
+    return pids
+
+
+def wait_for(condition: Callable[[], Any], within: float = 30.0) -> Any:
+    deadline = time.monotonic() + within
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+    return value
+
+
+def kill_newest(place: Place, seen: list[int]) -> None:
+    """Kill the server as soon as it runs its tool: the tool writes a file that says so."""
+    wait_for((place.work / "asleep").exists)
+    seen += server_processes(place)
+    for pid in seen:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_a_server_killed_in_mid_call_is_an_error_that_says_so_and_the_next_call_works(place: Place) -> None:
+    turns = [
+        toolcall("mcp__good__sleep", seconds=50, mark="asleep"),
+        toolcall("mcp__good__add", a=2, b=2),
+        Turn(text="It is 4."),
+    ]
+    killed: list[int] = []
+    with ModelServer(turns) as server:
+        killer = threading.Thread(target=kill_newest, args=(place, killed))
+        killer.start()
+        ran = place.run("run", "go", *configured(good=good()), server=server)
+        killer.join()
+        assert (ran.code, ran.out) == (0, "It is 4.\n"), ran.err
+        cut, total = results(server)
+        assert killed and "may have run" in cut
+        assert total == "4"
+
+
+def test_nothing_of_a_server_is_left_when_overt_is_killed(place: Place) -> None:
+    turns = [toolcall("mcp__good__sleep", seconds=50, mark="asleep"), Turn(text="never")]
+    with (
+        ModelServer(turns) as server,
+        place.started("run", "go", *configured(good=good()), server=server) as overt,
+    ):
+        wait_for((place.work / "asleep").exists)
+        assert server_processes(place)
+        overt.kill()
+        wait_for(lambda: not place.alive())
+
+
+def test_servers_that_hang_or_are_missing_delay_nothing_and_are_named(place: Place) -> None:
+    config = configured(
+        good=good(),
+        hangs={"command": "sleep", "args": ["1000"]},
+        missing={"command": "no-such-program"},
+        remote={"type": "http", "url": "http://127.0.0.1:9/mcp"},
+    )
+    turns = [
+        toolcall("mcp__good__add", a=1, b=2),
+        toolcall("mcp__missing__x"),
+        toolcall("mcp__remote__x"),
+        Turn(text="3"),
+    ]
+    with ModelServer(turns) as server:
+        ran = place.run("run", "go", "--permission-mode", "auto", *config, server=server)
+        assert (ran.code, ran.out) == (0, "3\n"), ran.err
+        total, missing, remote = results(server)
+        assert total == "3"
+        assert "MCP server missing cannot be used" in missing
+        assert "MCP server remote cannot be used" in remote
+
+
+def test_a_call_to_a_remote_server_needs_a_rule_in_a_non_interactive_run(place: Place) -> None:
+    with ModelServer([toolcall("mcp__good__add", a=1, b=2), Turn(text="no")]) as server:
+        ran = place.run("run", "go", *configured(good=good(network=True)), server=server)
+        (denied,) = results(server)
+        assert "--allowedTools mcp__good__add" in denied
+        assert ran.code == 3
+    with ModelServer([toolcall("mcp__good__add", a=1, b=2), Turn(text="3")]) as server:
+        words = ("--allowedTools", "mcp__good__add")
+        assert place.run("run", "go", *words, *configured(good=good(network=True)), server=server).code == 0
+        assert results(server) == ["3"]
+
+
+def test_a_prompt_of_a_server_is_a_command_and_a_resource_is_attached(place: Place) -> None:
+    with ModelServer([Turn(text="Hello Ada.")]) as server:
+        ran = place.run("run", "/mcp__good__greet Ada", *configured(good=good()), server=server)
+        assert (ran.code, ran.out) == (0, "Hello Ada.\n"), ran.err
+        assert "Ada" in messages(server)[-1]["content"]
+    with ModelServer([Turn(text="Milk.")]) as server:
+        ran = place.run("run", "what is in @good:memo://today ?", *configured(good=good()), server=server)
+        assert ran.code == 0, ran.err
+        attached = [str(each["content"]) for each in messages(server) if each["role"] == "user"]
+        assert any("The user refers to the resource memo://today of the MCP server good" in text for text in attached)
+
+
+def test_an_unknown_prompt_is_a_usage_error(place: Place) -> None:
+    with ModelServer([]) as server:
+        ran = place.run("run", "/mcp__good__grete Ada", *configured(good=good()), server=server)
+        assert ran.code == 2
+        assert "/mcp__good__greet" in ran.err
+
+
+def test_a_question_of_a_server_is_declined_in_a_non_interactive_run_and_the_model_is_told(place: Place) -> None:
+    with ModelServer([toolcall("mcp__good__ask"), Turn(text="ok")]) as server:
+        ran = place.run("run", "go", *configured(good=good()), server=server)
+        assert ran.code == 0, ran.err
+        (answer,) = results(server)
+        assert answer.startswith("decline")
+        assert "the question was declined" in answer
+    with ModelServer([toolcall("mcp__good__ask"), Turn(text="ok")]) as server:
+        place.run("run", "go", *configured(good=good(elicitation="defaults")), server=server)
+        assert results(server) == ["accept blue 3"]
+
+
+def test_secrets_of_an_entry_reach_neither_the_model_nor_the_session(place: Place) -> None:
+    secret = "tok-5e1f9ac27b604d8896a1"
+    turns = [calls(call("bash", command=f"echo {secret}")), Turn(text="done")]
+    with ModelServer(turns) as server:
+        config = configured(good=good(env={"SERVICE_TOKEN": secret}))
+        assert place.run("run", "go", *config, server=server).code == 0
+        assert secret not in results(server)[0]
+    files = [path for path in place.home.rglob("*") if path.is_file()]
+    assert [path for path in files if secret.encode() in path.read_bytes() and "sessions" not in str(path)] == []

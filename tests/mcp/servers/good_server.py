@@ -3,9 +3,10 @@
 import asyncio
 import os
 import sys
+from typing import Annotated
 
 import mcp_types as types
-from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp.server.mcpserver import Context, Elicit, ElicitationResult, Image, MCPServer, Resolve
 from pydantic import BaseModel, Field
 
 server = MCPServer("good", version="4.5.6", instructions="Use it well.")
@@ -46,15 +47,21 @@ async def steps(ctx: Context, count: int = 3, pause: float = 0.0) -> str:
 
 
 @server.tool()
-async def sleep(seconds: float) -> str:
+async def sleep(seconds: float, mark: str = "") -> str:
+    """Sleep. The file `mark` says that it has begun."""
+    if mark:
+        open(mark, "w").close()
     await asyncio.sleep(seconds)
     return "awake"
 
 
+def which_one() -> Elicit[Wish]:
+    return Elicit("Which one?", Wish)
+
+
 @server.tool()
-async def ask(ctx: Context) -> str:
-    result = await ctx.elicit("Which one?", Wish)
-    return f"{result.action} {result.data.colour} {result.data.count}" if result.action == "accept" else result.action
+async def ask(wish: Annotated[ElicitationResult[Wish], Resolve(which_one)]) -> str:
+    return f"{wish.action} {wish.data.colour} {wish.data.count}" if wish.action == "accept" else wish.action
 
 
 @server.tool()
