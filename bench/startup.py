@@ -42,6 +42,24 @@ def first_request(site: Site) -> Iterator[Row]:
     )
 
 
+def servers(site: Site) -> Iterator[Row]:
+    """Five MCP servers in the configuration, of which none is used: their tools are in the cache, or unknown."""
+    workspace = site.fresh("servers")
+    entries = {f"server{number}": {"command": "sleep", "args": [str(1000 + number)]} for number in range(5)}
+    config = site.keep("servers.json", json.encode({"mcpServers": entries}))
+    with Server(site, "servers", [text()], record="bodies") as server:
+
+        def arrival(*words: str) -> float:
+            run = site.overt(server.port, workspace, *words)
+            return server.arrivals()[0].at - run.began
+
+        arrival()
+        with_servers, without = interleaved(
+            site.times(41), lambda: arrival("--mcp-config", str(config)), lambda: arrival()
+        )
+    yield compared("first request with five MCP servers (none)", with_servers, without, at_most=1.05)
+
+
 def prompt(site: Site) -> Iterator[Row]:
     with Server(site, "prompt", [text()], record="bodies") as server:
         site.overt(server.port, site.fresh("prompt"))

@@ -54,7 +54,10 @@ class Plainly:
 
 def lead(root: Path, forbid: Forbid | None = None, **rest: Any) -> SmallModelLead:
     hands: Hands = Lender(root, forbid)  # type: ignore[assignment]
-    return SmallModelLead(hands, small_model_tools(), **rest)
+    given = {"may_read": lambda path: True} | {
+        key: rest.pop(key) for key in ("may_read", "suggest_tools") if key in rest
+    }
+    return SmallModelLead(ScaffoldContext(hands=hands, limits=Limits(), **given), small_model_tools(), **rest)
 
 
 def soon(work: Coroutine[Any, Any, T]) -> T:

@@ -66,7 +66,12 @@ class Agents(Struct, frozen=True, kw_only=True):
         self.models.use(found, protocol)
         config, fragments, entry = self.setting.config, self.fragments, found.entry
         self.catalog.flatten = protocol.flatten
-        context = ScaffoldContext(hands=self.hands, limits=config.limits, may_read=self.gate.may_read)
+        context = ScaffoldContext(
+            hands=self.hands,
+            limits=config.limits,
+            may_read=self.gate.may_read,
+            suggest_tools=self.catalog.suggest,
+        )
         setup = set_up_protocol(protocol, self._tools(), fragments, wire=provider.wire, context=context)
         prefix = setup.prefix
         if resumed and resumed.prefix and not fragments.asked and not self._moved(resumed):

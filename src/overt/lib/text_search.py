@@ -36,19 +36,21 @@ def _stem(word: str) -> str:
     return word
 
 
-def rank(query: str, texts: Mapping[Key, str], limit: int) -> list[Key]:
-    """Return the keys of the texts that share words with the query, best first."""
+def rank(query: str, texts: Mapping[Key, str], limit: int, *, least_shared: int = 1) -> list[Key]:
+    """Return the keys of the texts that share at least so many words with the query, best first."""
     counts = {key: Counter(words(text)) for key, text in texts.items()}
     average = sum(count.total() for count in counts.values()) / max(len(counts), 1) or 1.0
     frequency = Counter(word for count in counts.values() for word in count)
+    wanted = dict.fromkeys(words(query))
     scores: dict[Key, float] = {}
     for key, count in counts.items():
         length = 1 - LENGTH_WEIGHT + LENGTH_WEIGHT * count.total() / average
-        score = 0.0
-        for word in dict.fromkeys(words(query)):
+        score, shared = 0.0, 0
+        for word in wanted:
             if times := count[word]:
+                shared += 1
                 rarity = math.log(1 + (len(counts) - frequency[word] + 0.5) / (frequency[word] + 0.5))
                 score += rarity * times * (SATURATION + 1) / (times + SATURATION * length)
-        if score:
+        if shared >= least_shared:
             scores[key] = score
     return sorted(scores, key=lambda key: -scores[key])[:limit]

@@ -57,6 +57,7 @@ class ToolCatalog:
         self._recorded_tools = None if recorded_tools is None else tuple(recorded_tools)
         self._version = -1
         self._server_tools: dict[str, Tool] = {}
+        self._loading: set[asyncio.Future[tuple[str, ...]]] = set()
 
     @property
     def entries(self) -> tuple[ServerEntry, ...]:
@@ -134,16 +135,28 @@ class ToolCatalog:
 
         problems = await self._load_missing()
         tools = {**self._rare, **self._known_server_tools()}
-        texts = {
-            name: f"{name} {name} {tool.spec.description} {_argument_names(tool.spec)}" for name, tool in tools.items()
-        }
-        names = [query] if query in tools else rank(query, texts, limit)
+        names = [query] if query in tools else rank(query, _texts(tools), limit)
         specs = (tools[name].spec for name in names)
         return ToolMatches(
             specs=tuple(flatten_schema(spec) if self.flatten else spec for spec in specs),
             total=len(tools),
             problems=problems,
         )
+
+    def suggest(self, task: str, limit: int) -> tuple[ToolSpec, ...]:
+        """Return tools of servers that a task seems to need, for a model that does not look for tools itself.
+
+        Servers of which nothing is known are asked in the background, for the next task.
+        """
+        if not self.entries:
+            return ()
+        from overt.lib.text_search import rank  # late: 0.5 ms
+
+        loading = asyncio.ensure_future(self._load_missing())
+        self._loading.add(loading)
+        loading.add_done_callback(self._loading.discard)
+        tools = self._known_server_tools()
+        return tuple(tools[name].spec for name in rank(task, _texts(tools), limit, least_shared=2))
 
     async def _load_missing(self) -> tuple[str, ...]:
         """Ask all servers of which nothing is known. Return what is wrong with those that did not answer."""
@@ -184,6 +197,11 @@ class ToolCatalog:
         """True if a rule without a pattern denies the tool: the model is not told of it at all."""
         rules = [rule for rule in self._setting.config.permissions.rules if not rule.pattern]
         return matching(rules, Subject(tool=tool.name, family=tool.family), "deny") is not None
+
+
+def _texts(tools: dict[str, Tool]) -> dict[str, str]:
+    """Return what each tool is searched by. Its name counts twice."""
+    return {name: f"{name} {name} {tool.spec.description} {_argument_names(tool.spec)}" for name, tool in tools.items()}
 
 
 def _argument_names(spec: ToolSpec) -> str:

@@ -34,11 +34,13 @@ class ToolProtocol(Struct, frozen=True, kw_only=True):
 
 
 class ScaffoldContext(Struct, frozen=True, kw_only=True):
-    """What the guidance of a small model needs: file access, limits, and which files may be shown without asking."""
+    """What the guidance of a small model needs: file access, limits, which files may be shown without asking, and
+    further tools that a task may need."""
 
     hands: Hands
     limits: Limits
     may_read: Callable[[str], bool]
+    suggest_tools: Callable[[str, int], tuple[ToolSpec, ...]] = lambda task, limit: ()
 
 
 class ProtocolParts(Struct, frozen=True, kw_only=True):

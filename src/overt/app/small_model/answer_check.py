@@ -65,7 +65,10 @@ def read_turn(turn: Sequence[Message], tools: Mapping[str, Tool]) -> TurnFacts:
             denied = denied or result.cause == "denied"
             failed = failed or result.cause != "denied"
             continue
-        effects = tools[call.name].effects if call.name in tools else frozenset()
+        if call.name not in tools:
+            maybe = ran = True  # a tool of a server, which may have done anything
+            continue
+        effects = tools[call.name].effects
         if "write" in effects:
             if not result.unchanged:
                 changed[str(arguments_of(call).get("path", ""))] = None

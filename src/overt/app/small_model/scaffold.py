@@ -1,6 +1,6 @@
 """A small model led through a turn: what it needs lies before it, and what it claims is checked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -22,17 +22,17 @@ from overt.context.reply_schema import MOST_PATHS, form_of
 from overt.context.small_model_prefix import example_messages, small_model_calls, small_model_prompt
 from overt.context.text_calls import TextCallWire, tool_guide
 from overt.core.capabilities import Query, ReadFiles
-from overt.core.codec import decode, encode
+from overt.core.codec import compact, decode, encode
 from overt.core.errors import ToolError
 from overt.core.history import History, last_exchange
 from overt.core.messages import Message, said
-from overt.core.protocols import Hands, Wire
+from overt.core.protocols import Wire
 from overt.core.requests import Prefix, ToolSpec
 from overt.core.settings import Calls, Limits
 from overt.core.text_fragments import Origin, own_origin
 from overt.core.tool import Tool
 from overt.lib.syntax import parse_error
-from overt.lib.text import clip
+from overt.lib.text import clip, shorten
 from overt.tools.bash import bash
 from overt.tools.grep import grep
 from overt.tools.small_model.edit import edit
@@ -44,6 +44,8 @@ PASTED, FILE_BYTES, FILE_TOKENS = 3, 3072, 900
 SMALL_FOLDER = 3
 SHOWN_PATHS = 40
 FAILURES = 3
+SUGGESTED_TOOLS, SUGGESTED_CHARACTERS = 3, 160
+"""Tools of servers that a task is given, and how much of their descriptions."""
 DOUBTS = 2
 DOUBT = "Not believed: "
 
@@ -53,7 +55,7 @@ def set_up_protocol(
 ) -> ProtocolParts:
     """The compact agent: of its tools those that the usual one may use, too."""
     own = {name: tool for name, tool in small_model_tools().items() if name in tools}
-    lead = SmallModelLead(context.hands, own, calls=protocol.calls, may_read=context.may_read)
+    lead = SmallModelLead(context, own, calls=protocol.calls)
     return ProtocolParts(
         tools=own,
         prefix=small_model_prefix(own, protocol.calls, fragments),
@@ -108,21 +110,16 @@ def _placed(spec: ToolSpec) -> ToolSpec:
 
 
 class SmallModelLead:
-    """`may_read` says whether a file may be shown to the model without asking."""
+    """Puts before a small model what a task needs: files, and tools of servers. Checks what it claims."""
 
-    def __init__(
-        self,
-        hands: Hands,
-        tools: Mapping[str, Tool],
-        *,
-        calls: Calls = "schema",
-        may_read: Callable[[str], bool] = lambda path: True,
-    ) -> None:
-        self._hands = hands
+    def __init__(self, context: ScaffoldContext, tools: Mapping[str, Tool], *, calls: Calls = "schema") -> None:
+        self._hands = context.hands
+        self._suggest_tools = context.suggest_tools
+        self._suggested: dict[str, ToolSpec] = {}
         self._tools = tools
         self._specs = {name: tool.spec for name, tool in tools.items()}
         self._calls = calls
-        self._may_read = may_read
+        self._may_read = context.may_read
         self._told: tuple[str, ...] | None = None
         self._pasted: dict[str, str] = {}
         self._last = ""
@@ -145,6 +142,11 @@ class SmallModelLead:
         for path in await self._about(text, paths, files):
             if message := await self._paste(path, files):
                 messages.append(message)
+        self._suggested = {spec.name: spec for spec in self._suggest_tools(text, SUGGESTED_TOOLS)}
+        if self._suggested:
+            lines = "\n".join(map(_describe_tool, self._suggested.values()))
+            origin = Origin(kind="environment", where="tools")
+            messages.append(said(f"More tools, if the task needs one:\n{lines}", origin=origin))
         return tuple(messages)
 
     def forget(self) -> None:
@@ -156,7 +158,7 @@ class SmallModelLead:
         if forced:
             return form_of({}, only_final=True)
         failed = failed_in_a_row(_turn(history))
-        specs = self._specs_after(failed)
+        specs = {**self._specs_after(failed), **self._suggested}
         existing = dict.fromkeys((read.name, edit.name), await self._paths())
         return form_of(specs, paths=existing, final=not 0 < len(failed) < FAILURES)
 
@@ -240,6 +242,13 @@ class SmallModelLead:
         self._pasted[path] = content.hash
         text = clip(content.text, FILE_BYTES, FILE_TOKENS, "see more with grep") or "(empty)"
         return said(f"[{path}]\n{text}", origin=Origin(kind="file", where=path, hash=content.hash))
+
+
+def _describe_tool(spec: ToolSpec) -> str:
+    """Describe a tool as the object that calls it."""
+    properties = decode(spec.schema).get("properties", {})
+    call = {"tool": spec.name} | {name: part.get("type", "any") for name, part in properties.items()}
+    return f"{compact(call)}: {shorten(spec.description, SUGGESTED_CHARACTERS)}"
 
 
 def _turn(history: History) -> tuple[Message, ...]:
