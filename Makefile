@@ -28,8 +28,8 @@ SLOW := journeys judges local_tasks cli test_architecture.py sessions/test_kills
 	sandbox/test_supervisor.py sandbox/test_name_guard.py sandbox/test_nothing_visible.py workspace/test_attribution.py \
 	workspace/test_programs.py workspace/test_first_snapshot.py workspace/test_jobs_table.py workspace/test_undo_store.py \
 	workspace/test_git_process.py app/test_workspace_services.py app/test_undo_limits.py app/test_undoing.py \
-	providers/test_provider_faults.py safety/test_danger.py
-SLOW_PATTERNS := providers/test_local* sandbox/test_sandbox_* workspace/test_shadow* workspace/test_snapshots*
+	providers/test_provider_faults.py safety/test_danger.py mcp/test_conformance.py mcp/test_official_servers.py
+SLOW_PATTERNS := mcp/test_host_* providers/test_local* sandbox/test_sandbox_* workspace/test_shadow* workspace/test_snapshots*
 quick: .venv/ready .venv/compiled
 	$(BIN)/pytest $(SLOW:%=--ignore=tests/%) $(SLOW_PATTERNS:%=--ignore-glob='tests/%')
 

@@ -173,9 +173,11 @@ def test_a_repeatable_call_is_made_again_when_it_is_cut() -> None:
     with_host(test, stdio_entry(), eras={"good": "legacy"})
 
 
-@pytest.mark.parametrize("transport", [stdio, streamable])
+@pytest.mark.parametrize(
+    ("transport", "era"), [(stdio, "legacy"), (stdio, "modern"), (streamable, "legacy"), (streamable, "modern")]
+)
 def test_a_question_of_the_server_is_answered_by_the_user(
-    transport: Callable[[], AbstractContextManager[ServerEntry]],
+    transport: Callable[[], AbstractContextManager[ServerEntry]], era: Era
 ) -> None:
     questions: list[ServerAsks] = []
 
@@ -190,7 +192,7 @@ def test_a_question_of_the_server_is_answered_by_the_user(
         assert set(json.decode(questions[0].schema)["properties"]) == {"colour", "count"}
 
     with transport() as entry:
-        with_host(test, entry, eras={"good": "legacy"}, interactive=True)
+        with_host(test, entry, eras={"good": era}, interactive=True)
 
 
 def test_without_a_user_questions_are_declined_or_take_their_defaults() -> None:
@@ -204,16 +206,27 @@ def test_without_a_user_questions_are_declined_or_take_their_defaults() -> None:
     with_host(test, *entries, eras={"good": "legacy", "generous": "legacy"})
 
 
-def test_roots_are_told_as_uris_and_changed_tools_are_reported_once() -> None:
+def test_roots_are_told_as_uris() -> None:
     async def test(host: HostDriver) -> None:
         assert await host.call("good", "roots") == text("file:///tmp/a%20b")
+
+    with_host(test, stdio_entry(), eras={"good": "legacy"}, roots=("/tmp/a b",))
+
+
+@pytest.mark.parametrize(("transport", "era"), [(stdio, "legacy"), (stdio, "modern"), (streamable, "modern")])
+def test_changed_tools_are_reported_once(
+    transport: Callable[[], AbstractContextManager[ServerEntry]], era: Era
+) -> None:
+    async def test(host: HostDriver) -> None:
+        await host.manifest("good")
         assert await host.call("good", "grow") == text("grown")
         await host.wait_for(lambda it: isinstance(it, OffersChanged))
         assert "added" in [tool.name for tool in (await host.manifest("good")).tools]
         await asyncio.sleep(0.3)
         assert host.changes() == 1
 
-    with_host(test, stdio_entry(), eras={"good": "legacy"}, roots=("/tmp/a b",))
+    with transport() as entry:
+        with_host(test, entry, eras={"good": era})
 
 
 def test_an_unreachable_server_is_named_without_its_secrets_and_not_tried_again_by_lists() -> None:

@@ -3,10 +3,9 @@
 import asyncio
 import os
 import sys
-from typing import Annotated
 
 import mcp_types as types
-from mcp.server.mcpserver import Context, Elicit, ElicitationResult, Image, MCPServer, Resolve
+from mcp.server.mcpserver import Context, Image, MCPServer
 from pydantic import BaseModel, Field
 
 server = MCPServer("good", version="4.5.6", instructions="Use it well.")
@@ -47,21 +46,23 @@ async def steps(ctx: Context, count: int = 3, pause: float = 0.0) -> str:
 
 
 @server.tool()
-async def sleep(seconds: float, mark: str = "") -> str:
-    """Sleep. The file `mark` says that it has begun."""
-    if mark:
-        open(mark, "w").close()
+async def sleep(seconds: float) -> str:
     await asyncio.sleep(seconds)
     return "awake"
 
 
-def which_one() -> Elicit[Wish]:
-    return Elicit("Which one?", Wish)
-
-
 @server.tool()
-async def ask(wish: Annotated[ElicitationResult[Wish], Resolve(which_one)]) -> str:
-    return f"{wish.action} {wish.data.colour} {wish.data.count}" if wish.action == "accept" else wish.action
+async def ask(ctx: Context) -> str | types.InputRequiredResult:
+    if ctx.protocol_version == "2026-07-28":
+        if not ctx.input_responses:
+            form = types.ElicitRequestFormParams(message="Which one?", requested_schema=Wish.model_json_schema())
+            return types.InputRequiredResult(input_requests={"wish": types.ElicitRequest(params=form)})
+        answer = ctx.input_responses["wish"]
+        assert isinstance(answer, types.ElicitResult)
+        content = answer.content or {}
+        return f"accept {content['colour']} {content['count']}" if answer.action == "accept" else answer.action
+    result = await ctx.elicit("Which one?", Wish)
+    return f"{result.action} {result.data.colour} {result.data.count}" if result.action == "accept" else result.action
 
 
 @server.tool()
@@ -73,8 +74,12 @@ async def roots(ctx: Context) -> str:
 @server.tool()
 async def grow(ctx: Context) -> str:
     server.add_tool(add, name="added")
-    await ctx.session.send_tool_list_changed()
-    await ctx.session.send_tool_list_changed()
+    if ctx.protocol_version == "2026-07-28":
+        await ctx.notify_tools_changed()
+        await ctx.notify_tools_changed()
+    else:
+        await ctx.session.send_tool_list_changed()
+        await ctx.session.send_tool_list_changed()
     return "grown"
 
 

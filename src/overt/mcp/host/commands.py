@@ -10,7 +10,7 @@ from msgspec import json
 from pydantic import TypeAdapter
 
 from overt.core.settings import ServerEntry
-from overt.mcp.host.connection import Connection, complete_request
+from overt.mcp.host.connection import UNLIMITED_S, Connection, complete_request
 from overt.mcp.host.contents import prompt_text, resource_contents, tool_output
 from overt.mcp.host.failures import CommandFailed, explain_failure
 from overt.mcp.host.link import OvertLink
@@ -46,6 +46,12 @@ from overt.mcp.messages import (
 LIST_LIMIT_S = 60.0
 _CALL_RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
+)
+_PROMPT_RESULT: TypeAdapter[types.GetPromptResult | types.InputRequiredResult] = TypeAdapter(
+    types.GetPromptResult | types.InputRequiredResult
+)
+_RESOURCE_RESULT: TypeAdapter[types.ReadResourceResult | types.InputRequiredResult] = TypeAdapter(
+    types.ReadResourceResult | types.InputRequiredResult
 )
 
 
@@ -160,12 +166,12 @@ class HostCommands:
             # Not `session.call_tool`: it fails a call that has run if its result does not fit the output schema.
             request = types.CallToolRequest(params=params)
             try:
-                return await session.send_request(request, _CALL_RESULT, progress_callback=on_progress)
+                return await session.send_request(request, _CALL_RESULT, UNLIMITED_S, progress_callback=on_progress)
             except MCPError as error:
                 if error.code != types.HEADER_MISMATCH:
                     raise
             await read_manifest(session, connection.tap.take_problems)  # the session learns which headers are needed
-            return await session.send_request(request, _CALL_RESULT, progress_callback=on_progress)
+            return await session.send_request(request, _CALL_RESULT, UNLIMITED_S, progress_callback=on_progress)
 
         return tool_output(await complete_request(session, send), running.notes)
 
@@ -181,25 +187,25 @@ async def _list_everything(connection: Connection) -> Manifest:
 
 async def _get_prompt(connection: Connection, command: GetPrompt) -> PromptText:
     session = connection.session
-    result: types.GetPromptResult = await complete_request(
-        session,
-        lambda answers, state: session.get_prompt(
-            command.prompt,
-            command.arguments,
-            input_responses=answers,
-            request_state=state,
-            allow_input_required=True,
-        ),
-    )
-    return prompt_text(result)
+
+    async def send(
+        answers: types.InputResponses | None, state: str | None
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        params = types.GetPromptRequestParams(
+            name=command.prompt, arguments=command.arguments, input_responses=answers, request_state=state
+        )
+        return await session.send_request(types.GetPromptRequest(params=params), _PROMPT_RESULT, UNLIMITED_S)
+
+    return prompt_text(await complete_request(session, send))
 
 
 async def _read_resource(connection: Connection, command: ReadResource) -> ResourceContents:
     session = connection.session
-    result: types.ReadResourceResult = await complete_request(
-        session,
-        lambda answers, state: session.read_resource(
-            command.uri, input_responses=answers, request_state=state, allow_input_required=True
-        ),
-    )
-    return resource_contents(result)
+
+    async def send(
+        answers: types.InputResponses | None, state: str | None
+    ) -> types.ReadResourceResult | types.InputRequiredResult:
+        params = types.ReadResourceRequestParams(uri=command.uri, input_responses=answers, request_state=state)
+        return await session.send_request(types.ReadResourceRequest(params=params), _RESOURCE_RESULT, UNLIMITED_S)
+
+    return resource_contents(await complete_request(session, send))

@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
 
 from overt.core.settings import ServerEntry
-from overt.mcp.host.failures import CommandFailed, root_cause
+from overt.mcp.host.failures import root_cause
 from overt.mcp.host.http_transport import HttpStatus
 from overt.mcp.host.message_tap import MessageTap, TappedReader, TappedWriter
 from overt.mcp.host.questions import Questions
@@ -23,7 +23,9 @@ from overt.mcp.host.stdio_processes import StdioProcess
 from overt.mcp.messages import Era
 
 PROBE_LIMIT_S = 2.0
-HANDSHAKE_LIMIT_S = 30.0
+REQUEST_LIMIT_S = 30.0
+"""For the handshake and for lists. It does not run while the user logs in. Calls have limits of their own."""
+UNLIMITED_S = 1e9
 CLOSE_LIMIT_S = 1.0
 MAX_INPUT_ROUNDS = 10
 SUBSCRIPTION_ATTEMPTS = 3
@@ -60,7 +62,6 @@ class Connection:
         self._client = types.Implementation(name="overt", version=client_version)
         self._on_change = on_change
         self._stop = asyncio.Event()
-        self._patience_s = 0.0
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -68,14 +69,8 @@ class Connection:
         assert self.tap.session is not None
         return self.tap.session
 
-    async def open(
-        self, transport: AbstractAsyncContextManager[TransportStreams], era: Era, patience_s: float = 0.0
-    ) -> None:
-        """Connect and agree on a revision of the protocol. Raises what went wrong; the task has ended then.
-
-        `patience_s` is added to the time limit, for a login that the user may have to make.
-        """
-        self._patience_s = patience_s
+    async def open(self, transport: AbstractAsyncContextManager[TransportStreams], era: Era) -> None:
+        """Connect and agree on a revision of the protocol. Raises what went wrong; the task has ended then."""
         ready = asyncio.get_running_loop().create_future()
         # Not in the context of the command that connects: later commands use the connection, too.
         self._task = asyncio.create_task(self._hold(transport, era, ready), context=Context())
@@ -114,6 +109,7 @@ class Connection:
                     list_roots_callback=self._list_roots,
                     message_handler=self._receive_notification,
                     client_info=self._client,
+                    read_timeout_seconds=REQUEST_LIMIT_S,
                 )
                 self.tap.session = session
                 async with session, anyio.create_task_group() as group:
@@ -130,18 +126,13 @@ class Connection:
         stdio = self.server.kind == "stdio"
         if era != "legacy" and self.server.kind != "sse":
             try:
-                with anyio.fail_after(PROBE_LIMIT_S if stdio and not era else HANDSHAKE_LIMIT_S + self._patience_s):
+                with anyio.fail_after(PROBE_LIMIT_S if stdio and not era else None):
                     await session.discover()
                 return
             except (MCPError, ValidationError, RuntimeError, TimeoutError) as error:
                 if stdio:
                     raise ProbeFailed(str(error)) from None
-        try:
-            with anyio.fail_after(HANDSHAKE_LIMIT_S + self._patience_s):
-                await session.initialize()
-        except TimeoutError:
-            text = f"{self.server.name}: it did not answer `initialize` within {HANDSHAKE_LIMIT_S:.0f} s"
-            raise CommandFailed("timeout", text) from None
+        await session.initialize()
 
     async def _subscribe(self, session: ClientSession) -> None:
         """Hold a subscription to changes open, with a few attempts. The changes themselves come as notifications."""

@@ -125,7 +125,9 @@ class PipeReader:
             return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
         except ValidationError:
             self._log(f"Skipped a line that is not JSON-RPC: {text[:MAX_SHOWN_CHARACTERS]!r}")
-            return None
+        match = _ID_AT_START.match(line[:END_BYTES]) or _ID_AT_END.search(line[-END_BYTES:])
+        request = self._pending_request(match) if match and not _NO_ANSWER.match(line[:END_BYTES]) else None
+        return _error(request, "The answer is not valid JSON-RPC.") if request is not None else None
 
     def _fail_request(self, line: LineSplitter, *, complete: bool) -> SessionMessage | None:
         """Return an error for the request that the over-long line answers, or None if that is not known (yet)."""
@@ -137,15 +139,22 @@ class PipeReader:
         size = f"{line.size / 1e6:.0f} MB" if complete else f"more than {MAX_LINE_BYTES >> 20} MB"
         self._log(f"Dropped an answer of {size}.")
         text = f"The answer is too large: {size}, at most {MAX_LINE_BYTES >> 20} MB are read. Ask for less."
-        return SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=PARSE_ERROR, message=text)))
+        return _error(request, text)
 
     def _find_request(self, line: LineSplitter, *, complete: bool) -> RequestId | None:
         pending = self._pending()
         match = _ID_AT_START.match(line.head) or (_ID_AT_END.search(line.tail) if complete else None)
         if match:
-            found: RequestId = int(match[1]) if match[1] else match[2].decode("utf-8", "replace")
-            return found if found in pending else None
+            return self._pending_request(match)
         return pending[0] if len(pending) == 1 else None
+
+    def _pending_request(self, match: re.Match[bytes]) -> RequestId | None:
+        id: RequestId = int(match[1]) if match[1] else match[2].decode("utf-8", "replace")
+        return id if id in self._pending() else None
+
+
+def _error(request: RequestId, text: str) -> SessionMessage:
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=PARSE_ERROR, message=text)))
 
 
 class PipeWriter:

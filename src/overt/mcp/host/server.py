@@ -17,7 +17,7 @@ from overt.mcp.host.connection import Connection, ProbeFailed
 from overt.mcp.host.failures import CommandFailed, explain_failure, login_needed, was_sent
 from overt.mcp.host.http_transport import has_own_authorization, open_http, request_headers
 from overt.mcp.host.link import OvertLink
-from overt.mcp.host.login import LOGIN_LIMIT_S, ServerLogin
+from overt.mcp.host.login import ServerLogin
 from overt.mcp.host.pipe_streams import open_pipes
 from overt.mcp.host.questions import Questions
 from overt.mcp.host.running_command import RunningCommand
@@ -145,8 +145,14 @@ class Server:
             self._login.command = command
             self._connecting = asyncio.create_task(self._open_connection())
             self._connecting.add_done_callback(self._finish_connecting)
-        # A cancelled command does not take the connection away from others that wait for it.
-        return await asyncio.shield(self._connecting)
+        connecting = self._connecting
+        try:
+            # A cancelled command does not take the connection away from others that wait for it.
+            return await asyncio.shield(connecting)
+        except asyncio.CancelledError:
+            if not connecting.cancelled():
+                raise
+            raise CommandFailed("start", f"{self.entry.name}: it was disconnected while it was connected to") from None
 
     def _finish_connecting(self, task: asyncio.Task[Connection]) -> None:
         self._connecting = None
@@ -165,9 +171,8 @@ class Server:
         headers = await request_headers(self.entry)
         connection = self._new_connection(None)
         login = None if has_own_authorization(headers) else self._login
-        patience_s = LOGIN_LIMIT_S if login and login.may_ask else 0.0
         try:
-            await connection.open(open_http(self.entry, headers, login, connection.http), self._era, patience_s)
+            await connection.open(open_http(self.entry, headers, login, connection.http), self._era)
         except CONNECT_ERRORS as error:
             failure = explain_failure(self.entry, error)
             raise (

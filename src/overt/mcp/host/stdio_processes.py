@@ -68,6 +68,7 @@ class StdioProcesses:
         if waiting is None or waiting.done():
             close(descriptors[0])
             close(descriptors[1])
+            self._link.send(StopServer(start=report.start))
             return
         self._running[report.start] = StdioProcess(report.start, descriptors)
         waiting.set_result(descriptors)
