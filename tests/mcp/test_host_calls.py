@@ -19,6 +19,7 @@ from overt.mcp.messages import (
     Era,
     Failed,
     OffersChanged,
+    Progressed,
     PromptText,
     QuestionAnswered,
     ResourceContents,
@@ -142,8 +143,8 @@ def test_progress_restarts_the_time_limit() -> None:
 def test_a_killed_server_fails_the_call_that_may_have_run_and_is_started_again_three_times() -> None:
     async def test(host: HostDriver) -> None:
         await host.manifest("good")
-        call = asyncio.create_task(host.call("good", "sleep", {"seconds": 30}, timeout_ms=60_000))
-        await asyncio.sleep(0.3)
+        call = asyncio.create_task(host.call("good", "steps", {"count": 1000, "pause": 0.05}, timeout_ms=60_000))
+        await host.wait_for(lambda it: isinstance(it, Progressed))
         os.kill(host.starts[1].pid, signal.SIGKILL)
         cut = await call
         assert isinstance(cut, Failed)

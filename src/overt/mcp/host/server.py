@@ -152,7 +152,9 @@ class Server:
         except asyncio.CancelledError:
             if not connecting.cancelled():
                 raise
-            raise CommandFailed("start", f"{self.entry.name}: it was disconnected while it was connected to") from None
+            raise CommandFailed(
+                "start", f"{self.entry.name}: the connection was closed while it was being made"
+            ) from None
 
     def _finish_connecting(self, task: asyncio.Task[Connection]) -> None:
         self._connecting = None
