@@ -44,6 +44,7 @@ from overt.mcp.messages import (
 )
 
 LIST_LIMIT_S = 60.0
+ServerCommand = ListEverything | CallTool | GetPrompt | ReadResource | Login
 _CALL_RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
@@ -99,24 +100,23 @@ class HostCommands:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    async def _run(self, command: ListEverything | CallTool | GetPrompt | ReadResource | Login) -> None:
+    async def _run(self, command: ServerCommand) -> None:
         """Run one command. This is the one place where an unexpected exception becomes a failure of the command."""
         running = RunningCommand(id=command.id, server=command.server)
         CURRENT.set(running)
         try:
             self._link.send(Succeeded(id=command.id, value=await self._execute(command, running)))
         except CommandFailed as failure:
-            self._report_failure(command.id, failure)
+            self._report_failure(command, failure)
         except Exception as error:  # noqa: BLE001  the boundary of the process: no server may end it
             server = self._servers[command.server]
-            self._report_failure(command.id, explain_failure(server.entry, error))
+            self._report_failure(command, explain_failure(server.entry, error))
 
-    def _report_failure(self, id: int, failure: CommandFailed) -> None:
-        self._link.send(Failed(id=id, kind=failure.kind, message=failure.message, may_have_run=failure.may_have_run))
+    def _report_failure(self, command: ServerCommand, failure: CommandFailed) -> None:
+        may_have_run = failure.may_have_run and isinstance(command, CallTool)
+        self._link.send(Failed(id=command.id, kind=failure.kind, message=failure.message, may_have_run=may_have_run))
 
-    async def _execute(
-        self, command: ListEverything | CallTool | GetPrompt | ReadResource | Login, running: RunningCommand
-    ) -> Value:
+    async def _execute(self, command: ServerCommand, running: RunningCommand) -> Value:
         server = self._servers.get(command.server)
         if server is None:
             raise CommandFailed("error", f"No MCP server is called {command.server!r}.")
@@ -131,7 +131,7 @@ class HostCommands:
     async def _execute_in_time(
         self,
         server: Server,
-        command: ListEverything | CallTool | GetPrompt | ReadResource | Login,
+        command: ServerCommand,
         running: RunningCommand,
     ) -> Value:
         match command:

@@ -118,11 +118,14 @@ class Server:
             if connection.http.unauthorized:
                 await self._drop_connection(connection)
                 raise login_needed(self.entry) from None
-            if error.code != CONNECTION_CLOSED:
-                raise explain_failure(self.entry, error) from None
-            raise await self._explain_loss(connection, command, error) from None
+            if error.code == CONNECTION_CLOSED:
+                raise await self._explain_loss(connection, command, error) from None
+            failure = explain_failure(self.entry, error)
         except (ValidationError, RuntimeError) as error:
-            raise explain_failure(self.entry, error) from None
+            failure = explain_failure(self.entry, error)
+        if failure.kind == "protocol":  # the server has answered, only not in a way that can be read
+            failure.may_have_run = command.sent
+        raise failure
 
     async def _explain_loss(self, connection: Connection, command: RunningCommand, error: MCPError) -> CommandFailed:
         """Return why the connection was lost during a command, and whether the call may have run."""
