@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.fakes.model_server import ModelServer, Turn
-from tests.journeys.journey_kit import Place, call, calls, messages, results
+from tests.journeys.journey_kit import PATIENT, Place, call, calls, messages, results
 
 GOOD = str(Path(__file__).parent.parent / "mcp" / "servers" / "good_server.py")
 
@@ -202,3 +202,21 @@ def test_secrets_of_an_entry_reach_neither_the_model_nor_the_session(place: Plac
         assert secret not in results(server)[0]
     files = [path for path in place.home.rglob("*") if path.is_file()]
     assert [path for path in files if secret.encode() in path.read_bytes() and "sessions" not in str(path)] == []
+
+
+def test_files_that_a_server_writes_are_taken_back_by_undo(place: Place) -> None:
+    place.under = PATIENT
+    (place.work / "notes.txt").write_text("before\n")
+    turns = [toolcall("mcp__good__save", path="notes.txt", text="after\n"), Turn(text="saved")]
+    with ModelServer(turns) as server:
+        assert place.run("run", "go", *configured(good=good()), server=server).code == 0
+    assert (place.work / "notes.txt").read_text() == "after\n"
+    undone = place.run("undo", "--force")
+    assert (place.work / "notes.txt").read_text() == "before\n", undone
+
+
+def test_a_server_cannot_write_outside_the_workspace(place: Place) -> None:
+    outside = place.work.parent / "outside.txt"
+    with ModelServer([toolcall("mcp__good__save", path=str(outside), text="x"), Turn(text="no")]) as server:
+        place.run("run", "go", *configured(good=good()), server=server)
+    assert not outside.exists()  # the server may have written to a private folder with that name

@@ -32,8 +32,7 @@ PROBES = [
 def test_the_embedded_model_finds_the_right_tool_among_400(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     if why := missing(USUAL):
         pytest.skip(why)
-    home, work, starts = tmp_path / "home", tmp_path / "work", tmp_path / "starts"
-    work.mkdir()
+    home, starts = tmp_path / "home", tmp_path / "starts"
     starts.touch()
     cache(home / ".cache" / "overt")
     config = ("--mcp-config", json.dumps({"mcpServers": servers(starts)}), "--add-dir", str(tmp_path))
@@ -42,6 +41,8 @@ def test_the_embedded_model_finds_the_right_tool_among_400(tmp_path: Path, capfd
     right = 0
     warm = "Create a ticket in the tracker."  # starts the servers, so that the probes find their tools in the cache
     for number, (prompt, tool) in enumerate([(warm, ""), *PROBES]):
+        work = tmp_path / f"work{number}"
+        work.mkdir()
         command = [*overt, "run", "--permission-mode", "auto", "--model", f"local/{USUAL}", *config, "--", prompt]
         done = subprocess.run(
             command, env=environment, cwd=work, capture_output=True, text=True, timeout=900, check=False

@@ -68,7 +68,7 @@ def test_everything_is_listed_and_used(transport: Callable[[], AbstractContextMa
         manifest = await host.manifest("good")
         assert (manifest.era, manifest.server_name, manifest.server_version) == (era, "good", "4.5.6")
         assert manifest.instructions == "Use it well."
-        names = "add ask die fail grow picture pid roots sleep steps"
+        names = "add ask die fail grow picture pid roots save sleep steps"
         assert [tool.name for tool in manifest.tools] == names.split()
         add = manifest.tools[0]
         assert (add.description, add.read_only, add.idempotent, add.destructive) == (

@@ -1,5 +1,6 @@
 """One model call: deltas become events, and the whole reply comes last, with calls that had leaked into its text."""
 
+import re
 from contextlib import aclosing
 from time import monotonic
 from typing import TYPE_CHECKING, Literal, assert_never
@@ -20,9 +21,10 @@ from overt.core.events import (
     TextStreamed,
 )
 from overt.core.ids import new_id
-from overt.core.messages import Call, Message, Part
+from overt.core.messages import Call, Message, Part, Text
 from overt.core.requests import CallDelta, ReasoningDelta, Reply, Request, RetryDelta, TextDelta, WaitDelta
 from overt.core.text_fragments import Origin
+from overt.core.tool import Tool
 from overt.lib.translations import say
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool 
                     from overt.repair.leaked_calls import extract_leaked_calls  # late: 0.2 ms
 
                     salvaged = extract_leaked_calls(
-                        delta.parts, agent.spec.tools, calls=agent.spec.calls, finish=delta.finish
+                        delta.parts, _tools_named(agent, delta.parts), calls=agent.spec.calls, finish=delta.finish
                     )
                     parts = _identified(salvaged.parts, delta.parts)
                     if visible and (rest := visible.rest(kept=salvaged.parts == delta.parts)):
@@ -102,6 +104,15 @@ async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool 
                     assert_never(delta)
     assert replied is not None  # a stream ends with a reply or raises
     return replied
+
+
+def _tools_named(agent: Agent, parts: tuple[Part, ...]) -> dict[str, Tool]:
+    """Return the tools of the agent, and those of MCP servers that a text of the reply names."""
+    unlisted = agent.runtime.unlisted
+    text = "".join(part.text for part in parts if isinstance(part, Text))
+    names = set(re.findall(r"mcp__[\w-]+", text)) if unlisted and "mcp__" in text else set()
+    named = (unlisted.find(name) for name in names - agent.spec.tools.keys()) if unlisted else ()
+    return agent.spec.tools | {tool.name: tool for tool in named if tool}
 
 
 def _replied(reply: Reply, *, agent: str, origin: Origin, final: bool, ms: int) -> Replied:

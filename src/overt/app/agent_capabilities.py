@@ -125,7 +125,13 @@ class Capabilities:
                     from overt.app.mcp.server_calls import ServerCalls  # late: 1 ms
 
                     forms = CallForms(None if preview else services.forms, self._agent, call_id)
-                    return ServerCalls(self._workspace.shared.servers(), forms=forms, report=report)
+                    workspace, agent = self._workspace, self._agent
+                    return ServerCalls(
+                        workspace.shared.servers(),
+                        forms=forms,
+                        keeping=lambda: workspace.shared.keeper.around(call_id, workspace.recorder, agent),
+                        report=report,
+                    )
                 case "discover":
                     if services.catalog is None:
                         raise ToolError("there are no further tools", code="missing")

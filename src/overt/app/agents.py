@@ -65,7 +65,7 @@ class Agents(Struct, frozen=True, kw_only=True):
         provider = self.models.provider(found)
         self.models.use(found, protocol)
         config, fragments, entry = self.setting.config, self.fragments, found.entry
-        self.catalog.flatten = protocol.flatten
+        self.catalog.flatten, self.catalog.offline = protocol.flatten, bool(self.models.offline)
         context = ScaffoldContext(
             hands=self.hands,
             limits=config.limits,

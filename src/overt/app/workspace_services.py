@@ -128,6 +128,10 @@ class WorkspaceServices:
     def configured_servers(self) -> Servers:
         return load_servers(self._setting)
 
+    @property
+    def server_names(self) -> tuple[str, ...]:
+        return tuple(entry.name for entry in self.configured_servers.entries if entry.enabled)
+
     @cached_property
     def known_servers(self) -> "KnownServers | None":
         """The MCP servers of the configuration, with what is known of them without starting any; None without any."""

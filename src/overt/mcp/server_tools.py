@@ -34,7 +34,8 @@ def make_tool(entry: ServerEntry, described: Described) -> Tool:
         result = await servers.call(entry.name, described.name, args.values)
         if result.error:
             raise ToolError(result.text or "The tool failed and did not say why.")
-        return Outcome(text=result.text, view=Plain(text=result.text), parts=result.parts)
+        outside = entry.url.partition("?")[0] if entry.url else ""
+        return Outcome(text=result.text, view=Plain(text=result.text), parts=result.parts, outside=outside)
 
     says_it_writes = described.destructive is True or described.read_only is False
     return Tool(

@@ -21,7 +21,7 @@ from overt.lib.logs.background import log_failure
 from overt.lib.logs.log import LOG
 from overt.lib.text import visible
 from overt.mcp.host_process import AskPerson, HostEvents, HostProcess, Report, ShowPage
-from overt.mcp.manifest import Manifest
+from overt.mcp.manifest import Described, Manifest
 from overt.mcp.manifest_cache import KnownServers
 from overt.mcp.messages import (
     CallTool,
@@ -171,9 +171,7 @@ class McpServers:
     async def call(
         self, server: str, tool: str, arguments: Mapping[str, object], *, report: Report, ask: AskPerson | None
     ) -> ToolOutput:
-        record = self._record(server)
-        manifest = self._known.manifest(server) or Manifest()
-        described = next((each for each in manifest.tools if each.name == tool), None)
+        record, described = self._record(server), self._described(server, tool)
         repeatable = described is not None and (described.read_only is True or described.idempotent is True)
 
         def make(number: int) -> HostCommand:
@@ -187,6 +185,16 @@ class McpServers:
             )
 
         return await self._ask(record, ToolOutput, make, report=report, ask=ask)
+
+    def may_write_files(self, server: str, tool: str) -> bool:
+        """True if a tool may change files here: its server runs on this machine and does not say that it only reads."""
+        entry, described = self._known.entries[server], self._described(server, tool)
+        only_reads = entry.read_only or (described is not None and described.read_only is True)
+        return entry.kind == "stdio" and not only_reads
+
+    def _described(self, server: str, tool: str) -> Described | None:
+        manifest = self._known.manifest(server) or Manifest()
+        return next((each for each in manifest.tools if each.name == tool), None)
 
     async def prompt(self, server: str, prompt: str, arguments: dict[str, str]) -> PromptText:
         record = self._record(server)

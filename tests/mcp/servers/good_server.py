@@ -46,7 +46,18 @@ async def steps(ctx: Context, count: int = 3, pause: float = 0.0) -> str:
 
 
 @server.tool()
-async def sleep(seconds: float) -> str:
+def save(path: str, text: str) -> str:
+    """Write a file of the workspace."""
+    with open(path, "w") as file:
+        file.write(text)
+    return f"saved {path}"
+
+
+@server.tool()
+async def sleep(seconds: float, mark: str = "") -> str:
+    """Sleep. The file `mark` says that it has begun."""
+    if mark:
+        open(mark, "w").close()
     await asyncio.sleep(seconds)
     return "awake"
 

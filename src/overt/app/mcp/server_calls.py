@@ -1,6 +1,7 @@
 """Calls to MCP servers for one call of an agent, and the way from this program to the servers."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from overt import __version__
@@ -19,20 +20,28 @@ from overt.mcp.servers import HostSettings, McpServers
 if TYPE_CHECKING:
     from overt.app.workspace_services import WorkspaceServices
 
+Keeping = Callable[[], AbstractAsyncContextManager[object]]
 UNATTENDED = "The server asked the user something. The run is non-interactive, so the question was declined."
 
 
 class ServerCalls:
-    """CallServers for one call. Questions of the server go to the user through `forms`."""
+    """CallServers for one call. Questions of the server go to the user through `forms`.
 
-    def __init__(self, servers: McpServers, *, forms: AskUser, report: Callable[[str], None] | None) -> None:
+    `keeping` returns the context in which a call that may write files runs, so that its changes can be undone.
+    """
+
+    def __init__(
+        self, servers: McpServers, *, forms: AskUser, keeping: Keeping, report: Callable[[str], None] | None
+    ) -> None:
         self._servers = servers
         self._forms = forms
+        self._keeping = keeping
         self._report = report or (lambda text: None)
         self._notes: list[str] = []
 
     async def call(self, server: str, tool: str, arguments: Mapping[str, object]) -> ServerResult:
-        output = await self._servers.call(server, tool, arguments, report=self._report, ask=self._ask)
+        async with self._keeping() if self._servers.may_write_files(server, tool) else nullcontext():
+            output = await self._servers.call(server, tool, arguments, report=self._report, ask=self._ask)
         return read_contents(output.parts, (*output.notes, *self._notes), error=output.error)
 
     async def _ask(self, question: ServerAsks) -> QuestionAnswered:

@@ -37,7 +37,7 @@ class ToolCatalog:
     """The unlisted tools of one agent, and which MCP servers are listed whole.
 
     `recorded_tools` are the names of the tools that a resumed session was sent: the same servers are listed again. With
-    `flatten`, the model is shown arguments with dotted names.
+    `flatten`, the model is shown arguments with dotted names. While it is `offline`, there are no tools for the web.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class ToolCatalog:
         effects: frozenset[Effect],
         recorded_tools: Iterable[str] | None = None,
     ) -> None:
-        self.flatten = False
+        self.flatten = self.offline = False
         self._setting = setting
         self._known = known if "mcp" in effects else None
         self._connect = connect
@@ -83,12 +83,12 @@ class ToolCatalog:
                 left -= tokens
         return chosen
 
-    @cached_property
+    @property
     def _rare(self) -> dict[str, Tool]:
-        config, tools = self._setting.config, self._setting.tools.for_effects(self._effects)
+        config, effects = self._setting.config, self._effects - {"network"} if self.offline else self._effects
         return {
             name: tool
-            for name, tool in tools.items()
+            for name, tool in self._setting.tools.for_effects(effects).items()
             if tool.rare and name not in config.tools.disabled and not self._is_denied(tool)
         }
 
@@ -106,7 +106,10 @@ class ToolCatalog:
         servers = [entry.name for entry in self.entries if entry.name not in listed]
         more = f" and {len(servers) - MOST_NAMED} more" if len(servers) > MOST_NAMED else ""
         parts = [", ".join(self._rare)] if self._rare else []
-        parts += [f"the MCP servers {', '.join(servers[:MOST_NAMED])}{more}"] if servers else []
+        if servers:
+            parts.append(f"the MCP servers {', '.join(servers[:MOST_NAMED])}{more}")
+        elif self.entries:
+            parts.append("what MCP servers add later")
         return "; ".join(parts)
 
     def find(self, name: str) -> Tool | None:

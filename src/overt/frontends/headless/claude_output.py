@@ -22,7 +22,9 @@ def init(conversation: Conversation) -> dict[str, object]:
         "cwd": conversation.workspace,
         "model": conversation.agent.spec.params.model,
         "tools": [_tool_name(name, conversation) for name in conversation.agent.spec.tools],
-        "mcp_servers": [],
+        "mcp_servers": [
+            {"name": name, "status": "pending"} for name in conversation.session_workspace.shared.server_names
+        ],
         "permissionMode": TO_CLAUDE[conversation.mode],
         "slash_commands": [],
         "agents": [],
