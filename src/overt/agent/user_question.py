@@ -8,6 +8,7 @@ from overt.core.ids import new_id
 from overt.core.protocols import Answer, Asker, Hands, SandboxState
 from overt.core.settings import Rule
 from overt.core.views import Diffs, Plain, View
+from overt.lib.translations import say
 from overt.safety.policy import Verdict
 from overt.safety.rules import ALWAYS, DOMAIN, lasting
 
@@ -35,7 +36,7 @@ class Person:
     async def preview(self, request: CallRequest) -> View:
         """Return what the call would change: it is run with capabilities that only pretend to write."""
         if "write" not in request.tool.effects:
-            return Plain(text="\n".join(request.subject.values))
+            return Plain(text="\n".join(request.subject.values) or say("ask.no_arguments"))
         outcome, _ = await attempt(request.mended, self._hands, preview=True)
         return outcome.view if isinstance(outcome.view, Diffs) else Plain(text=outcome.text)
 

@@ -111,7 +111,9 @@ def headline_words(asked: PermissionAsked, clean: Callable[[str], str]) -> str:
     """
     if words := change_words(asked, clean):
         return words
-    shown_below = isinstance(asked.view, Plain) and asked.view.text == asked.headline
+    shown_below = isinstance(asked.view, Plain) and asked.view.text.replace("\n", ", ") == asked.headline.replace(
+        "\n", ", "
+    )
     what = "" if shown_below else clean(asked.headline)
     return say("ask.headline", tool=clean(asked.call.name), what=what).rstrip()
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from overt.mcp.manifest_cache import KnownServers
     from overt.mcp.servers import McpServers
 
-SEARCH_WITHIN_S = 10.0
-"""A search waits this long for servers that have to be started or asked first."""
+SEARCH_WITHIN_S, ENOUGH_AFTER_S = 10.0, 2.0
+"""A search waits this long for servers that have to be asked first, and less long if others have what it seeks."""
 MOST_NAMED = 30
 """Servers that the description of `toolsearch` names."""
 
@@ -136,8 +136,11 @@ class ToolCatalog:
     async def search(self, query: str, limit: int) -> ToolMatches:
         from overt.lib.text_search import rank  # late: 0.5 ms
 
-        problems = await self._load_missing()
+        problems = await self._load_missing(ENOUGH_AFTER_S)
         tools = {**self._rare, **self._known_server_tools()}
+        if problems and query not in tools and not rank(query, _texts(tools), 1, least_shared=2):
+            problems = await self._load_missing(SEARCH_WITHIN_S - ENOUGH_AFTER_S)
+            tools |= self._known_server_tools()
         names = [query] if query in tools else rank(query, _texts(tools), limit)
         specs = (tools[name].spec for name in names)
         return ToolMatches(
@@ -155,13 +158,13 @@ class ToolCatalog:
             return ()
         from overt.lib.text_search import rank  # late: 0.5 ms
 
-        loading = asyncio.ensure_future(self._load_missing())
+        loading = asyncio.ensure_future(self._load_missing(SEARCH_WITHIN_S))
         self._loading.add(loading)
         loading.add_done_callback(self._loading.discard)
         tools = self._known_server_tools()
         return tuple(tools[name].spec for name in rank(task, _texts(tools), limit, least_shared=2))
 
-    async def _load_missing(self) -> tuple[str, ...]:
+    async def _load_missing(self, within_s: float) -> tuple[str, ...]:
         """Ask all servers of which nothing is known. Return what is wrong with those that did not answer."""
         known = self._known
         missing = [entry.name for entry in self.entries if known and known.manifest(entry.name) is None]
@@ -169,7 +172,7 @@ class ToolCatalog:
             return ()
         servers = self._connect()
         loading = {asyncio.ensure_future(servers.load(name)): name for name in missing}
-        done, waiting = await asyncio.wait(loading, timeout=SEARCH_WITHIN_S)
+        done, waiting = await asyncio.wait(loading, timeout=within_s)
         for task in waiting:
             task.cancel()  # the question itself goes on: it is shared
         problems = [f"MCP server {loading[task]} is still starting." for task in waiting]
