@@ -2,7 +2,7 @@
 
     guards    deny rules, protected files, plan mode, final commands: nothing after them can open these
     (hooks)   judges from outside belong here, behind the guards and before the rules
-    rules     rules that ask about a call or allow it
+    rules     rules that ask about a call or allow it, those of the running turn included (`turn_rules`)
     mode      harmless calls, the fallback, the mode: always gives a verdict
 
 What they allow may still lack the network; what they ask about is put to the user (`person`).

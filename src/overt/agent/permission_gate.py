@@ -50,8 +50,9 @@ class Gate:
 
     def may_read(self, path: str) -> bool:
         effects: frozenset[Effect] = frozenset({"read"})
-        subject, terms = subject_of_paths((path,), self._sight, tool="read"), self.permissions.terms
-        verdict = judge(subject, effects, rules=terms.rules, mode=self.permissions.mode, fallback=terms.fallback)
+        subject, permissions = subject_of_paths((path,), self._sight, tool="read"), self.permissions
+        fallback = permissions.terms.fallback
+        verdict = judge(subject, effects, rules=permissions.rules, mode=permissions.mode, fallback=fallback)
         return verdict.action == "allow"
 
     async def decide(self, request: CallRequest, agent: str, emit: Emit, *, typed: bool = False) -> Decision:
@@ -139,7 +140,7 @@ class Gate:
             facts=CallFacts(
                 subject=subject,
                 effects=request.tool.effects,
-                rules=terms.rules,
+                rules=self.permissions.rules,
                 mode=mode,
                 fallback=terms.fallback,
                 world=World(boxed=boxed, read_only=not terms.write, reach=reach),

@@ -29,12 +29,26 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 class PermissionState:
     """The only part of the gate that changes: the user switches the mode, answers add rules or open the network, and
-    stored rules are taken back, all of it also while a turn runs. `remember` stores a rule for later sessions."""
+    stored rules are taken back, all of it also while a turn runs. `remember` stores a rule for later sessions.
+
+    Rules of a command or a skill hold until the turn ends (`agent/turn_rules`). They never open the network."""
 
     def __init__(self, terms: Terms, *, mode: Mode, remember: Callable[[Rule], None]) -> None:
         self.mode = mode
         self.terms = terms
         self._remember = remember
+        self._turn_rules: tuple[Rule, ...] = ()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All rules that calls are judged by at this moment."""
+        return (*self.terms.rules, *self._turn_rules)
+
+    def add_turn_rules(self, rules: Iterable[Rule]) -> None:
+        self._turn_rules = (*self._turn_rules, *rules)
+
+    def end_turn(self) -> None:
+        self._turn_rules = ()
 
     @property
     def effective_mode(self) -> Mode:
