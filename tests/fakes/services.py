@@ -2,7 +2,7 @@
 
 from overt.agent.agent import Agent
 from overt.app.permission_answers import Mailbox
-from overt.app.services import Fallback, Services
+from overt.app.services import Fallback, ModelSwitch, Services
 from overt.app.session_workspace import SessionWorkspace
 from overt.core.errors import ProviderError
 from overt.core.events import Emit, PrefixSet
@@ -12,6 +12,9 @@ from overt.core.messages import Message
 
 class NoAgents:
     async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
+        raise NotImplementedError
+
+    async def switch(self, reference: str, agent: Agent, opening: PrefixSet) -> ModelSwitch:
         raise NotImplementedError
 
     def fall_back(self, error: ProviderError) -> Fallback | None:

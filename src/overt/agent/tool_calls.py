@@ -20,7 +20,7 @@ from overt.core.events import Emit, Event, Repaired, ToolFinished, ToolProgresse
 from overt.core.interruption import Interrupted
 from overt.core.messages import Call, Result, Text
 from overt.core.text_fragments import LABEL
-from overt.core.tool import Outcome
+from overt.core.tool import Outcome, Tool
 from overt.core.views import Failure, Output, Plain
 from overt.lib.redaction.redact import HIDDEN
 from overt.repair.repair_call import MendedCall, mend
@@ -51,6 +51,19 @@ async def run_calls(
         await _decide_and_run(agent, [request], repeats, emit)
         together = []
     await _decide_and_run(agent, together, repeats, emit)
+
+
+async def run_single_call(agent: Agent, call: Call, tools: dict[str, Tool], emit: Emit) -> ToolFinished:
+    """Run a call that no reply holds, such as a command in the text of a prompt, through the same gate and sandbox."""
+    finished: list[ToolFinished] = []
+
+    def record(event: Event) -> None:
+        if isinstance(event, ToolFinished) and event.result.call_id == call.id:
+            finished.append(event)
+        emit(event)
+
+    await _decide_and_run(agent, [agent.runtime.gate.receive(mend(call, tools))], RepeatGuard(), record)
+    return finished[0]
 
 
 async def _mend(agent: Agent, call: Call, *, truncated: bool) -> MendedCall:

@@ -10,13 +10,13 @@ from overt.app.context.prefix import Fragments
 from overt.app.mcp.tool_catalog import ToolCatalog, with_catalog
 from overt.app.models.session_models import FREE, SessionModels, recorded_facts
 from overt.app.models.tool_protocol import FormLead, ProtocolParts, ScaffoldContext, ToolProtocol, efforts_of
-from overt.app.services import Fallback
+from overt.app.services import Fallback, ModelSwitch
 from overt.app.session import Session
 from overt.app.setting import Setting
 from overt.app.spend_limit import SessionSpendLimit
 from overt.context.assemble import Assembler, fingerprint
 from overt.core.capabilities import Effect
-from overt.core.errors import ProviderError
+from overt.core.errors import OvertError, ProviderError
 from overt.core.events import PrefixSet
 from overt.core.protocols import Hands, Wire
 from overt.core.requests import Params, Prefix
@@ -50,6 +50,26 @@ class Agents(Struct, frozen=True, kw_only=True):
         if effort is not None:
             found = replace(found, entry=replace(found.entry, effort=effort))
         return self.make(found, self.models.protocol(found))
+
+    async def switch(self, reference: str, agent: Agent, opening: PrefixSet) -> ModelSwitch:
+        """Make an agent with another model for one turn. Raise an OvertError if the server does not list the model."""
+        current = self.models.current
+        assert current is not None
+
+        def restore() -> tuple[Agent, PrefixSet]:
+            again, _ = self.make(current, self.models.protocol(current))
+            return Agent(replace(again.spec, prefix=agent.spec.prefix), again.runtime), opening
+
+        found = await self.models.find(reference)
+        other, other_opening = self.make(found, self.models.protocol(found))
+        try:
+            known = await other.runtime.provider.models()
+            if known and found.model not in known:
+                raise OvertError(f"{other.runtime.provider.name} does not list it")
+        except OvertError:
+            restore()
+            raise
+        return ModelSwitch(agent=other, opening=other_opening, restore=restore)
 
     def fall_back(self, error: ProviderError) -> Fallback | None:
         """Make an agent that calls tools another way, if the server refused the one in use."""

@@ -1,6 +1,6 @@
 """The slash commands of a session, and how a line that begins with a slash becomes the run of one."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,17 +16,32 @@ if TYPE_CHECKING:
 
 
 class CommandRegistry:
-    """The built-in commands, and `extra` ones. The built-in modules are loaded when the first command is looked up."""
+    """The built-in commands, those of Markdown files, and `extra` ones.
 
-    def __init__(self, extra: Iterable[Command] = ()) -> None:
+    The built-in modules are loaded, and `read_files` is called, when the first command is looked up.
+    """
+
+    def __init__(self, extra: Iterable[Command] = (), read_files: Callable[[], Iterable[Command]] = tuple) -> None:
         self._extra = tuple(extra)
+        self._read_files = read_files
+
+    @cached_property
+    def _built_in(self) -> dict[str, Command]:
+        from overt.lib.module_discovery import values_in  # late: 0.2 ms
+
+        return {command.name: command for command in values_in(commands, Command)}
 
     @cached_property
     def _by_name(self) -> dict[str, Command]:
-        from overt.lib.module_discovery import values_in  # late: 0.2 ms
-
-        named = {command.name: command for command in (*values_in(commands, Command), *self._extra)}
+        files = {command.name: command for command in self._read_files() if not self.is_reserved(command.name)}
+        named = {**self._built_in, **files, **{command.name: command for command in self._extra}}
         return dict(sorted(named.items(), key=lambda item: (item[1].order, item[0])))
+
+    def is_reserved(self, name: str) -> bool:
+        """True if a file cannot replace the command of this name: only prompts of ours, as `/review`, give way."""
+        built_in = self._built_in.get(name)
+        aliases = {alias for command in self._built_in.values() for alias in command.aliases}
+        return name in aliases or (built_in is not None and not built_in.is_prompt)
 
     @cached_property
     def aliases(self) -> dict[str, str]:

@@ -18,12 +18,13 @@ from overt.agent.loop import run_turn
 from overt.agent.queued_messages import Inbox
 from overt.agent.user_command import TYPED, run_command
 from overt.app.context.cache_meter import LiveCacheMeter
+from overt.app.custom.session_commands import SessionCommands
 from overt.app.diagnostics.recent_events import RECENT
 from overt.app.diagnostics.turn_failure import failed_end, failure_of
 from overt.app.services import Services
 from overt.app.session import Session
 from overt.app.session_title import Titling
-from overt.core.errors import OvertError, ProviderError, UsageError
+from overt.core.errors import OvertError, ProviderError
 from overt.core.events import (
     CallStreamed,
     EndReason,
@@ -52,6 +53,7 @@ from overt.tools.bash import bash
 
 if TYPE_CHECKING:
     from overt.app.command_registry import CommandRegistry
+    from overt.app.custom.command_files import CommandTurn
 
 Work = Callable[[], Awaitable[TurnEnded]]
 """What a turn does after its prompt was recorded."""
@@ -83,7 +85,8 @@ class Conversation:
         self._end, self._ended_turn = TurnEnded(reason="error"), 0
         self._begun = self._stopped = False
         self._notes_for_model: list[Message] = []
-        self._commands: tuple[int, CommandRegistry] | None = None
+        self._restore_agent: Callable[[], tuple[Agent, PrefixSet]] | None = None
+        self._session_commands = SessionCommands(self.setting, services.workspace.shared, services.commands)
         self._titling = Titling(services.models, session.emit)
         session.subscribe(self._titling.see, name="title")
         session.subscribe(self.cache.feed, name="cache meter")
@@ -107,19 +110,7 @@ class Conversation:
 
     @property
     def commands(self) -> "CommandRegistry":
-        """The commands, with a command for each prompt of MCP servers as far as their offers are known."""
-        known = self.session_workspace.shared.known_servers
-        version = known.version if known else 0
-        if self._commands is None or self._commands[0] != version:
-            from overt.app.command_registry import CommandRegistry  # late: 1.4 ms
-
-            extra = self._services.commands
-            if known:
-                from overt.app.mcp.prompts import prompt_commands  # late: 1 ms
-
-                extra = (*prompt_commands(known), *extra)
-            self._commands = version, CommandRegistry(extra)
-        return self._commands[1]
+        return self._session_commands.registry
 
     @property
     def offline(self) -> str:
@@ -142,17 +133,8 @@ class Conversation:
         return self._start_turn(message, self._run_loop)
 
     async def run_prompt_command(self, line: str) -> Turn:
-        """Start a turn with the prompt of a command, as an MCP server has them. The server is asked if it is not known.
-
-        Raise a UsageError if there is no such command.
-        """
-        name, _ = self.commands.parse(line)
-        unlisted, problem = self.agent.runtime.unlisted, ""
-        if self.commands.get(name) is None and unlisted:
-            problem = await unlisted.load(name)
-        command = self.commands.get(name)
-        if command is None or not command.is_prompt:
-            raise UsageError(problem or say("chat.unknown", name=f"/{name}") + self.commands.suggest(name))
+        """Start a turn with the prompt of a command, or raise a UsageError if there is no such command."""
+        await self._session_commands.find_prompt(self.commands.parse(line)[0], self.agent.runtime.unlisted)
         outcome = await self.commands.run(self, line)
         assert outcome.play is not None
         return outcome.play()
@@ -161,6 +143,10 @@ class Conversation:
         """Run a command that the user typed. Its output joins the history."""
         emit = self.session.emit
         return self._start_turn(said(f"!{text}", origin=TYPED), lambda: run_command(self.agent, text, bash, emit))
+
+    def run_command_turn(self, turn: "CommandTurn") -> Turn:
+        """Start a turn with the prompt of a Markdown file, which is made at its start."""
+        return self._start_turn(None, lambda: self._run_command(turn))
 
     def compact(self, focus: str = "") -> Turn:
         """Make room now: a turn of its own, without a prompt."""
@@ -228,10 +214,13 @@ class Conversation:
 
     async def set_model(self, reference: str, effort: str | None = None) -> None:
         """Holds from the next turn, is recorded, and is a reset point. An `effort` of "" is the model's own."""
-        self.agent, self._prefix = await self._services.agents.choose(reference, effort)
-        self.session.emit(ModelSet(provider=self._prefix.provider, model=self._prefix.model, by="user"))
+        self._use_agent(*await self._services.agents.choose(reference, effort), by="user")
         if self._task is None or self._task.done():
             self._rest()
+
+    def _use_agent(self, agent: Agent, prefix: PrefixSet, *, by: str) -> None:
+        self.agent, self._prefix = agent, prefix
+        self.session.emit(ModelSet(provider=prefix.provider, model=prefix.model, by=by))
 
     async def next_prompt(self) -> str | None:
         """What was typed too late for the last turn, or queued behind it."""
@@ -312,21 +301,25 @@ class Conversation:
         except asyncio.CancelledError:
             self._end = TurnEnded(reason=self._end_reason)
 
-    async def _speak(self, spoken: Message) -> None:
-        """Record the prompt after what goes along with it; the prompt is recorded whatever happens to the rest."""
+    async def _speak(self, spoken: Message, own_text: str = "") -> None:
+        """Record the prompt after what goes along with it; the prompt is recorded whatever happens to the rest.
+
+        Of a prompt that is not typed, only `own_text` names files.
+        """
         along: list[Message] = []
+        text = spoken.text() if spoken.origin == USER else own_text
         try:
-            if spoken.origin == USER:
+            if text:
                 if self.agent.runtime.lead:
-                    along += await self.agent.runtime.lead.accompany(spoken.text())
-                along += await self._services.context.refer(spoken.text(), self.agent, self.history)
+                    along += await self.agent.runtime.lead.accompany(text)
+                along += await self._services.context.refer(text, self.agent, self.history)
         finally:
             notes, self._notes_for_model = self._notes_for_model, []
             messages = (UserSpoke(message=message) for message in (*notes, *along, spoken))
             for event in (*announce_ended_jobs(self.agent, steered=False), *messages):
                 self.session.emit(event)
-        if self.turn == 1 and spoken.origin == USER:
-            self._titling.want(spoken.text())
+        if self.turn == 1 and text:
+            self._titling.want(text)
 
     async def _run_loop(self) -> TurnEnded:
         """Run the loop, and again with another way to call tools if the server refused the first."""
@@ -340,6 +333,19 @@ class Conversation:
             self.agent, self._prefix = fallback.agent, fallback.opening
             self.session.emit(Noticed(text=fallback.notice, level="warning"))
             self._record_prefix()
+
+    async def _run_command(self, turn: "CommandTurn") -> TurnEnded:
+        """Run a turn with the rules and the model of a command. Both are as before when it ends."""
+        emit = self.session.emit
+        if switch := await turn.begin(self._services.agents, self.agent, self._prefix, emit):
+            self._restore_agent = switch.restore
+            self._use_agent(switch.agent, switch.opening, by="command")
+            self._record_prefix()
+        prompt = await turn.make_prompt(self.agent, emit)
+        if prompt is None:
+            return TurnEnded(reason="denied")
+        await self._speak(prompt.message, prompt.own_text)
+        return await self._run_loop()
 
     async def _run_compaction(self, focus: str) -> TurnEnded:
         from overt.agent.compaction import compact  # late: 4 ms
@@ -361,6 +367,10 @@ class Conversation:
             emit(Replied(message=broken, finish="interrupted", usage=Usage()))
         for outcome in heal(self.history, self.agent.runtime.printed):
             emit(outcome)
+        self.agent.runtime.gate.permissions.end_turn()
+        if restore := self._restore_agent:
+            self._restore_agent = None
+            self._use_agent(*restore(), by="command")
         ms = round((monotonic() - started) * 1000)
         self._end = replace(end, steps=end.steps or session.step, usage=self.spend.turn.usage, ms=ms)
         emit(self._end)

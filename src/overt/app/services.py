@@ -1,5 +1,6 @@
 """What a conversation uses beside its session, as small interfaces; `app/start.py` names who implements them."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -24,9 +25,21 @@ class Fallback(Struct, frozen=True, kw_only=True):
     notice: str
 
 
+class ModelSwitch(Struct, frozen=True, kw_only=True):
+    """An agent with another model. `restore` makes the agent before it again, with the same prefix."""
+
+    agent: Agent
+    opening: PrefixSet
+    restore: Callable[[], tuple[Agent, PrefixSet]]
+
+
 class AgentSource(Protocol):
     async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
         """Make an agent with another model, or with another effort. An `effort` of "" is the model's own."""
+        ...
+
+    async def switch(self, reference: str, agent: Agent, opening: PrefixSet) -> ModelSwitch:
+        """Make an agent with another model for one turn. Raise an OvertError if the server does not list the model."""
         ...
 
     def fall_back(self, error: ProviderError) -> Fallback | None:

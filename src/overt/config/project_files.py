@@ -21,6 +21,8 @@ CONFIGURATION = (
 )
 FILES = ("overt.toml", "overt.json", "overt.jsonc", ".mcp.json", ".env")
 FOLDER = ".overt"
+FOREIGN_FOLDERS = (".agents/commands", ".claude/commands")
+"""What other programs keep in a project and Overt reads. A link to such a folder counts by what it leads to."""
 MOST_FILES = 1000
 MOST_BYTES = 32 * 1024 * 1024
 DEEPEST = 16
@@ -55,10 +57,11 @@ def names(project: str) -> Iterator[str]:
     for name in FILES:
         if is_present(os.path.join(project, name)):
             yield name
-    for count, name in enumerate(_below(project, FOLDER, DEEPEST), 1):
-        if count > MOST_FILES:
-            raise _Excess(f"{FOLDER} holds more than {MOST_FILES} files")
-        yield name
+    for folder in (FOLDER, *FOREIGN_FOLDERS):
+        for count, name in enumerate(_below(project, folder, DEEPEST), 1):
+            if count > MOST_FILES:
+                raise _Excess(f"{folder} holds more than {MOST_FILES} files")
+            yield name
 
 
 def list_project_files(project: str) -> tuple[str, ...]:
@@ -74,7 +77,7 @@ def list_project_files(project: str) -> tuple[str, ...]:
 
 def _below(project: str, folder: str, depth: int) -> Iterator[str]:
     path = os.path.join(project, folder)
-    if os.path.islink(path):
+    if os.path.islink(path) and folder not in FOREIGN_FOLDERS:
         raise _Excess(f"{plain(folder)} is a link; make it a folder")
     try:
         with os.scandir(path) as entries:

@@ -158,7 +158,8 @@ def last_exchange(history: History) -> tuple[int, Message] | None:
     """Return the index at which the last prompt and what went along with it begin, and the prompt, for `/retry`."""
     for index in range(len(history.messages) - 1, -1, -1):
         message = history.messages[index]
-        if message.role == "user" and message.origin == USER:
+        of_command = message.origin.kind == "user" and message.origin.where.startswith("/")
+        if message.role == "user" and (message.origin == USER or of_command):
             while index and history.messages[index - 1].origin.kind in ALONG:
                 index -= 1
             return index, message

@@ -34,5 +34,5 @@ def _sent(conversation: Conversation, text: str) -> CommandOutcome:
     return CommandOutcome(play=lambda: conversation.prompt(text))
 
 
-REVIEW = Command(name="review", run=review, usage="[WHAT]", order=220)
-INIT = Command(name="init", run=init, order=230)
+REVIEW = Command(name="review", run=review, usage="[WHAT]", order=220, is_prompt=True)
+INIT = Command(name="init", run=init, order=230, is_prompt=True)

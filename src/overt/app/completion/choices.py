@@ -98,7 +98,7 @@ def _path_end(text: str, at: int) -> int:
 
 def _slash(text: str, cursor: int) -> CompletionRequest | None:
     end = 1
-    while end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] in "-_?"):
+    while end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] in "-_?:."):
         end += 1
     if text[end : end + 1] not in ("", " ", "\n"):
         return None  # a path

@@ -1,12 +1,14 @@
 """One prompt, one result on stdout; everything else goes to stderr."""
 
 import asyncio
+import os
 import signal
 import sys
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from overt.app.conversation import Conversation
+from overt.app.custom.session_commands import names_command
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.options import Options
 from overt.app.session import follow
@@ -85,8 +87,11 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, summa
 
 
 async def _start_turn(conversation: Conversation, prompt: str) -> "asyncio.Task[TurnEnded]":
-    """Start a turn with a prompt, or with that of a command such as `/mcp__server__prompt`."""
-    if not prompt.startswith("/mcp__"):
+    """Start a turn with a prompt, or with that of a command such as `/review`. `/tmp is full` is about a path."""
+    if not names_command(prompt):
+        return conversation.prompt(prompt)
+    name, _ = conversation.commands.parse(prompt)
+    if conversation.commands.get(name) is None and os.path.lexists(f"/{name}"):
         return conversation.prompt(prompt)
     return await conversation.run_prompt_command(prompt)
 

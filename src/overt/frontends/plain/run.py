@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from overt import __version__
 from overt.app.chat.chat_preferences import start
+from overt.app.custom.session_commands import names_command
 from overt.app.inspect.queries import colour_wanted
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
@@ -150,7 +151,7 @@ class PlainChat:
         if text.startswith("!") and text[1:].strip():
             self._turn(lambda: self._conversation.command(text[1:].strip()))
             return True
-        if not text.startswith("/"):
+        if not names_command(text):
             self._turn(lambda: self._conversation.prompt(text))
             return True
         try:

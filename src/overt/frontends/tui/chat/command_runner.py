@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from overt.app.command_registry import CommandRegistry
+from overt.app.custom.session_commands import names_command
 from overt.core.errors import OvertError
 from overt.core.messages import Image
 from overt.frontends.tui.chat.prompt_queue import IMAGE, Prompt
@@ -47,8 +48,7 @@ class CommandRunner:
     # ── commands ─────────────────────────────────────────────────────────────────────────────────────────
 
     def is_command(self, text: str) -> bool:
-        """`/usr/lib is full` is a prompt: no command has a slash in its name."""
-        return text.startswith("/") and "/" not in text[1:].partition("\n")[0].split(" ", 1)[0]
+        return names_command(text)
 
     def anytime(self, text: str) -> bool:
         """Whether a command may run beside a turn."""

@@ -1,0 +1,1 @@
+"""What users add to a session with files of their own."""
