@@ -10,13 +10,14 @@ from textwrap import wrap
 
 from overt.config.mcp_servers import project_servers
 from overt.config.origin import setting_rows
-from overt.config.project_files import CONFIGURATION
+from overt.config.project_files import CLAUDE_SETTINGS, CONFIGURATION
 from overt.config.reading.files import read_settings
+from overt.config.reading.hook_tables import read_hook_tables
 from overt.config.schema import SettingValue
 from overt.config.server_sources import MCP_FILE
 from overt.config.trust import assignments
 from overt.core.errors import ConfigError
-from overt.core.settings import ServerEntry
+from overt.core.settings import HookTable, ServerEntry
 from overt.lib import jsonc
 from overt.lib.read_file import read_regular
 from overt.lib.redaction.redact import Redactor
@@ -25,7 +26,7 @@ from overt.lib.text import cut_line, exact
 LARGEST = 256 * 1024
 MOST_LINES = 12
 WIDEST = 100
-MOST_SERVERS = 20
+MOST_SERVERS = MOST_HOOKS = 20
 LONGEST_COMMAND = 2000
 
 
@@ -38,6 +39,8 @@ def describe_file(project: str, name: str) -> tuple[str, ...]:
         return (*_server_lines(servers.entries), *_bounded(iter(servers.warnings)))
     if name == ".env":
         return _bounded(iter([", ".join(dict.fromkeys(variable for variable, _ in assignments(path)))]))
+    if name in CLAUDE_SETTINGS:
+        return _claude_settings(path)
     if name.endswith((".json", ".jsonc")):
         return _bounded(_programs(path))
     return ()
@@ -81,8 +84,36 @@ def _settings(path: str, name: str) -> tuple[str, ...]:
     except ConfigError as error:
         return _bounded(iter([error.message]))
     servers = [setting.value for setting in settings if isinstance(setting.value, ServerEntry)]
-    others = [setting for setting in settings if not isinstance(setting.value, ServerEntry)]
-    return (*_server_lines(servers), *_bounded(_setting_lines(others, warnings)))
+    hooks = [table for setting in settings if setting.key == "hooks" for table in setting.value]
+    others = [each for each in settings if each.key != "hooks" and not isinstance(each.value, ServerEntry)]
+    return (*_server_lines(servers), *_hook_lines(hooks), *_bounded(_setting_lines(others, warnings)))
+
+
+def _claude_settings(path: str) -> tuple[str, ...]:
+    """Describe the hooks of Claude Code's settings, all that Overt takes from them."""
+    try:
+        data, _ = read_regular(path, LARGEST)
+        tree = jsonc.parse(data.decode()).value
+    except OSError as error:
+        return (f"cannot be read: {error.strerror}",)
+    except ValueError:
+        return ("is not valid JSON",)
+    events = tree.get("hooks") if isinstance(tree, dict) else None
+    return tuple(_hook_lines(read_hook_tables(events, lambda _: ""))) if isinstance(events, dict) else ()
+
+
+def _hook_lines(tables: Iterable[HookTable]) -> Iterator[str]:
+    """Every command in full, because it would run."""
+    lines = [
+        f"hook {_harmless(table.event)}: {_harmless(command.partition(': ')[2])}"
+        for table in tables
+        for command in _commands(jsonc.parse(table.text).value, ("",))
+    ]
+    for line in lines[:MOST_HOOKS]:
+        text = cut_line(line, LONGEST_COMMAND)
+        yield from wrap(text, WIDEST, subsequent_indent="  ", break_on_hyphens=False, drop_whitespace=False)
+    if len(lines) > MOST_HOOKS:
+        yield f"… {len(lines) - MOST_HOOKS} more hooks; read the file before you trust it"
 
 
 def _setting_lines(settings: Iterable[SettingValue], warnings: Iterable[str]) -> Iterator[str]:

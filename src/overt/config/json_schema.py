@@ -41,6 +41,7 @@ def build_schema() -> Schema:
     properties["providers"] = _entries("providers", "provider")
     properties["mcp"] = _entries("mcp", "server")
     properties["plugins"] = {**_entries("mcp", "server"), "description": TABLES["plugins"]}
+    properties["hooks"] = _hooks()
     for written, meant in SAME.items():
         table, _, name = written.partition(".")
         if table != "permissions":
@@ -150,6 +151,14 @@ def _server() -> Schema:
     properties["oauth"] = {"anyOf": [oauth, {"const": False}]}
     properties |= {written: properties[meant] for written, meant in SERVER_SAME.items()}
     return _table("mcp", properties)
+
+
+def _hooks() -> Schema:
+    handler = {"type": "object", "properties": {"type": STRING, "command": STRING, "timeout": {"type": "number"}}}
+    handlers = {"type": "array", "items": handler}
+    group = {"type": "object", "properties": {"matcher": STRING, "hooks": handlers}, "required": ["hooks"]}
+    groups = {"type": "array", "items": group}
+    return {"description": TABLES["hooks"], "type": "object", "additionalProperties": groups}
 
 
 def _quirks() -> Schema:

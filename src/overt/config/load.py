@@ -40,7 +40,7 @@ JOINED = frozenset(
         *("permissions.allow", "permissions.ask", "permissions.deny", "permissions.dangerous", "tools.disabled"),
         *("agent.permissions.allow", "agent.permissions.ask", "agent.permissions.deny"),
         *("env.pass", "workspace.allow_read", "workspace.allow_write", "context.instructions"),
-        "redact.allow",
+        *("redact.allow", "hooks"),
     }
 )
 """Lists to which each layer adds; every other value is replaced by the stronger layer."""
@@ -68,7 +68,7 @@ ALWAYS_LOOSE = frozenset(
         *("permissions.mode", "sandbox.mode"),
         # They name files, anywhere, whose text goes to the model.
         *("context.sources", "context.instructions", *(f"context.caps.{name}" for name in CAPS)),
-        "ui.editor",  # a program that would be run
+        *("ui.editor", "hooks"),  # programs that would be run
         "tools.mcp_tokens",  # they are paid for with every request
         "redact.allow",  # what it covers is sent to the model
         *("cache.max_age", "cache.models_max_age"),  # files of the user are deleted
@@ -272,12 +272,12 @@ class _Merged:
 
 
 def _mark_project(setting: SettingValue) -> SettingValue:
-    """Say of the rules and the servers of a project's file where they are from."""
+    """Say of the rules, the servers and the hooks of a project's file where they are from."""
     if setting.key.startswith("mcp."):
         return replace(setting, value=replace(setting.value, of_project=True))
-    if not setting.key.endswith("permissions.allow"):
+    if setting.key != "hooks" and not setting.key.endswith("permissions.allow"):
         return setting
-    return replace(setting, value=tuple(replace(rule, of_project=True) for rule in setting.value))
+    return replace(setting, value=tuple(replace(each, of_project=True) for each in setting.value))
 
 
 def _family(key: str) -> str:

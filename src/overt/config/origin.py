@@ -3,7 +3,7 @@
 from msgspec import to_builtins
 
 from overt.config.schema import Config, SettingValue, default_of
-from overt.core.settings import ModelFacts, Rule, ServerEntry
+from overt.core.settings import HookTable, ModelFacts, Rule, ServerEntry
 from overt.lib.redaction.redact import Redactor
 
 
@@ -16,7 +16,7 @@ def explain(config: Config) -> tuple[SettingValue, ...]:
         set_here = [row for each in config.settings if each.key == key for row in setting_rows(each)]
         explained.extend(set_here or [SettingValue(key=key, value=default_of(key), origin="default")])
     for each in config.settings:
-        if each.key.startswith(("providers.", "mcp.")) and not each.key.endswith(".name"):
+        if each.key.startswith(("providers.", "mcp.", "hooks")) and not each.key.endswith(".name"):
             explained.extend(setting_rows(each))
     return tuple(explained)
 
@@ -56,6 +56,9 @@ def _without_secrets(value: object, redactor: Redactor) -> object:
 def _item(setting: SettingValue, item: object) -> SettingValue:
     if isinstance(item, Rule):
         return SettingValue(key=setting.key, value=item.shown(), origin=item.origin)
+    if isinstance(item, HookTable):
+        value = Redactor().clean(item.text)
+        return SettingValue(key=f"{setting.key}.{item.event}", value=value, origin=item.origin)
     if isinstance(item, ModelFacts):
         return SettingValue(key=f"{setting.key}.{item.name}", value=_known(item), origin=setting.origin)
     return SettingValue(key=setting.key, value=item, origin=setting.origin)

@@ -1,28 +1,38 @@
 """What in a project can make Overt run, send or allow something, each with a hash of its content.
 
-Only bytes are read here: nothing is parsed, run or asked. A link to a file counts by where it leads and by what
-it leads to; a folder that is a link leads out of what can be listed, so nobody can vouch for it.
+Nothing is run or asked here; files are parsed only to find the scripts that hooks name. A link to a file counts by
+where it leads and by what it leads to; a folder that is a link leads out of what can be listed, so nobody can vouch
+for it.
 """
 
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from msgspec import Struct
 
 from overt.config._private_json import plain
 from overt.config.paths import is_present
+from overt.lib.paths import lies_in
 from overt.lib.read_file import read_regular
 
 CONFIGURATION = (
     *(f".overt/config.{ending}" for ending in ("json", "jsonc", "toml")),
     *(f"overt.{ending}" for ending in ("json", "jsonc", "toml")),
 )
-FILES = ("overt.toml", "overt.json", "overt.jsonc", ".mcp.json", ".env")
-FOLDER = ".overt"
-FOREIGN_FOLDERS = (".agents/commands", ".claude/commands")
+CLAUDE_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
+FILES = ("overt.toml", "overt.json", "overt.jsonc", ".mcp.json", ".env", *CLAUDE_SETTINGS)
+FOREIGN_FOLDERS = tuple(
+    f"{folder}/{kind}" for folder in (".agents", ".claude") for kind in ("agents", "commands", "skills")
+)
 """What other programs keep in a project and Overt reads. A link to such a folder counts by what it leads to."""
+FOLDER = ".overt"
+FOLDERS = (FOLDER, ".claude/hooks", *FOREIGN_FOLDERS)
+LARGEST_CONFIGURATION = 1024 * 1024
+PATHS = r"""[^\s"'`;|&<>(){}$=,]+"""
+"""Words of a command that may be the path of a script."""
 MOST_FILES = 1000
 MOST_BYTES = 32 * 1024 * 1024
 DEEPEST = 16
@@ -54,14 +64,64 @@ def hash_project_files(project: str) -> ProjectFiles:
 
 def names(project: str) -> Iterator[str]:
     """Everything that counts, as far as it exists; what cannot be listed whole is an error of this module."""
-    for name in FILES:
-        if is_present(os.path.join(project, name)):
-            yield name
-    for folder in (FOLDER, *FOREIGN_FOLDERS):
+    listed = [name for name in FILES if is_present(os.path.join(project, name))]
+    yield from listed
+    for folder in FOLDERS:
         for count, name in enumerate(_below(project, folder, DEEPEST), 1):
             if count > MOST_FILES:
                 raise _Excess(f"{folder} holds more than {MOST_FILES} files")
+            listed.append(name)
             yield name
+    for name in (*CONFIGURATION, *CLAUDE_SETTINGS):
+        if name in listed:
+            scripts = [each for command in _hook_commands(project, name) for each in named_scripts(project, command)]
+            yield from (each for each in dict.fromkeys(scripts) if each not in listed)
+            listed += scripts
+
+
+def named_scripts(project: str, command: str) -> tuple[str, ...]:
+    """Return the files below the project that the command of a hook names, relative to the project."""
+    scripts: dict[str, None] = {}
+    for word in re.findall(PATHS, command.replace("CLAUDE_PROJECT_DIR/", "")):
+        path = os.path.normpath(word if lies_in(word, project) else os.path.join(project, word.lstrip("/")))
+        if path != project and lies_in(path, project) and os.path.isfile(path):
+            scripts[os.path.relpath(path, project)] = None
+    return tuple(scripts)
+
+
+def _hook_commands(project: str, name: str) -> Iterator[str]:
+    """Yield the commands of the hooks in a file of the project. A file that cannot be parsed has none."""
+    try:
+        data, _ = read_regular(os.path.join(project, name), LARGEST_CONFIGURATION)
+        if b"hooks" not in data:
+            return
+        if name.endswith(".toml"):
+            import tomllib  # late: 5 ms
+
+            tree: object = tomllib.loads(data.decode())
+        else:
+            from overt.lib import jsonc  # late: 1 ms
+
+            tree = jsonc.parse(data.decode()).value
+    except (OSError, ValueError):
+        return
+    waiting: list[object] = [tree.get("hooks")] if isinstance(tree, dict) else []
+    while waiting:
+        value = waiting.pop(0)
+        if isinstance(value, dict):
+            words = (value.get("command"), *(args if isinstance(args := value.get("args"), list) else ()))
+            yield " ".join(word for word in words if isinstance(word, str))
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+
+
+def find_changed_script(project: str, names: Iterable[str], known: Mapping[str, str]) -> str:
+    """Return the first file whose content is not the one that was hashed before, or an empty string."""
+    for name in names:
+        if known.get(plain(name)) != _digest(os.path.join(project, name), MOST_BYTES)[0]:
+            return name
+    return ""
 
 
 def list_project_files(project: str) -> tuple[str, ...]:
@@ -71,7 +131,7 @@ def list_project_files(project: str) -> tuple[str, ...]:
         for name in names(project):
             found.append(name)
     except _Excess:
-        found.append(FOLDER)
+        found.append(FOLDERS[0])
     return tuple(found)
 
 

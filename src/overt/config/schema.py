@@ -10,6 +10,7 @@ from overt.core.settings import (
     CacheSettings,
     Compaction,
     DangerousPolicy,
+    HookTable,
     Interface,
     Limits,
     Logs,
@@ -94,6 +95,7 @@ class Config(Struct, frozen=True, kw_only=True):
     logs: Logs = Logs()
     mcp_servers: tuple[ServerEntry, ...] = ()
     """Servers of configuration files as they are written, all of one name; `load_servers` chooses among them."""
+    hooks: tuple[HookTable, ...] = ()
     web: WebSettings = WebSettings()
     warnings: tuple[str, ...] = ()
     settings: tuple[SettingValue, ...] = ()

@@ -178,6 +178,20 @@ class ServerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     of_project: bool = False
 
 
+class HookTable(Struct, frozen=True, kw_only=True):
+    """One group of hooks as a file has it: the JSON `text` of a table with `matcher` and `hooks`, for one event.
+
+    `root` and `data` are the folder of the plugin that it belongs to and the folder for its data.
+    """
+
+    event: str
+    text: str
+    origin: str
+    of_project: bool = False
+    root: str = ""
+    data: str = ""
+
+
 class Sandbox(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which walls programs run behind: `auto` takes the best there is; `write` is to the workspace."""
 

@@ -4,13 +4,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from overt.config.reading.hook_tables import read_hook_tables
 from overt.config.reading.key_types import KeyType, read_value
 from overt.config.reading.keys import FACTS, IN_FILES, PRICES, PROVIDER, QUIRKS
 from overt.config.reading.toml_lines import parse as parse_toml
 from overt.config.rules import ACTIONS, OWN_NAMES, described, did_you_mean, nearest, printable, read_rule
 from overt.config.schema import SettingValue
 from overt.core.errors import ConfigError
-from overt.core.settings import Action, ModelFacts, Price, Quirks, Rule, Timeouts
+from overt.core.settings import Action, HookTable, ModelFacts, Price, Quirks, Rule, Timeouts
 from overt.lib import jsonc
 from overt.lib.jsonc import Located, Malformed, Path
 from overt.lib.read_file import read_regular
@@ -18,7 +19,7 @@ from overt.lib.read_file import read_regular
 LARGEST_FILE = 1024 * 1024
 MOST_WARNINGS = 20
 
-LATER = frozenset({"skills", "hooks"})
+LATER = frozenset({"skills"})
 """Keys of the whole tree that this version does not use yet."""
 
 ALIASES = {
@@ -32,7 +33,16 @@ SAME = {"limits.max_steps": "agent.max_steps", "permissions.defaultMode": "permi
 PROVIDER_SAME = {"baseURL": "base_url", "baseUrl": "base_url", "apiKeyEnv": "api_key_env"}
 KEYS = frozenset({"api_key", "apiKey", "apikey", "key", "token", "secret", "password"})
 SECTIONS = tuple(dict.fromkeys(key.partition(".")[0] for key in IN_FILES if "." in key))
-TOP = (*(key for key in IN_FILES if "." not in key), *SECTIONS, "providers", "mcp", "plugins", *ALIASES, *sorted(LATER))
+TOP = (
+    *(key for key in IN_FILES if "." not in key),
+    *SECTIONS,
+    "providers",
+    "mcp",
+    "plugins",
+    "hooks",
+    *ALIASES,
+    *sorted(LATER),
+)
 NESTED: dict[str, tuple[str, ...]] = {"timeouts": Timeouts.__struct_fields__, "quirks": tuple(QUIRKS)}
 PERMISSION_KEYS = (*ACTIONS, "mode", "fallback", "dangerous")
 MODEL_SAME = {"reasoning": "reasons", "attachment": "images", "cost": "price"}
@@ -108,6 +118,8 @@ class _Walk:
                 self.providers((key,), value)
             elif name in ("mcp", "plugins"):
                 self.servers((key,), value, plugins=name == "plugins")
+            elif name == "hooks":
+                self.put("hooks", (key,), self.hooks((key,), value))
             elif name in SECTIONS:
                 self.section((key,), value)
             elif name in IN_FILES:
@@ -318,6 +330,16 @@ class _Walk:
             name = read_name(written, place=place(), warn=self.warnings.append)
             server = read_server(name, entry, place=place, warn=self.warnings.append)
             self.put(f"mcp.{name}", here, replace(server, origin=place()))
+
+    def hooks(self, path: Path, value: object) -> tuple[HookTable, ...]:
+        events = self.table(path, value)
+        for event, groups in events.items():
+            if not isinstance(groups, list):
+                got = described(groups)
+                raise ConfigError(
+                    f"{self.place((*path, event))}: `{printable(event)}` must be a list of tables, got {got}"
+                )
+        return read_hook_tables(events, lambda inner: self.place((*path, *inner)))
 
     def variable(self, path: Path, value: object) -> str:
         """`{env:NAME}` is opencode's way to name a variable; a key itself is refused without showing it."""
