@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Raw, Struct, field
 
+from overt.agent.hooks import AgentHooks
 from overt.agent.permission_decision import PermissionGate
 from overt.context.assemble import Assembler
 from overt.context.budget import Budget
@@ -123,7 +124,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     rules of folders that the history has reached since the last call, and facts that have changed. `marks` says where
     turns began, and `printed` what interrupted calls had printed, by their ids. `spend_limit` refuses a request once
     the session has cost too much. `find_tool` finds any tool, also one that the agent does not have, by the names that
-    a history has for it. `unlisted` are the tools that the model looks up.
+    a history has for it. `unlisted` are the tools that the model looks up, and `hooks` is None if the user has none.
     """
 
     provider: Provider
@@ -141,6 +142,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     printed: dict[str, str] = field(default_factory=dict)
     spend_limit: SpendLimit | None = None
     unlisted: UnlistedTools | None = None
+    hooks: AgentHooks | None = None
 
 
 class Agent(Struct, frozen=True):

@@ -31,7 +31,7 @@ from overt.context.compaction_plan import (
     token_rates,
 )
 from overt.core.errors import ProviderError
-from overt.core.events import Compacted, Emit, Event, Noticed, Replied, Retried
+from overt.core.events import Compacted, Emit, Event, Noticed, Replied, Retried, UserSpoke
 from overt.core.history import History, fold
 from overt.core.messages import Message, Result
 from overt.lib.translations import say
@@ -53,6 +53,10 @@ SHORTER = 0.3
 
 async def compact(agent: Agent, history: Callable[[], History], emit: Emit, *, cause: Cause, focus: str = "") -> None:
     """Make room once."""
+    hooks = agent.runtime.hooks
+    if hooks and (refusal := await hooks.before_compaction(cause, focus)):
+        emit(Noticed(agent=agent.spec.path, text=refusal, level="warning"))
+        return
     job = _Job(agent, history, emit, cause, agent.runtime.hide(focus.strip()))
     before = history().messages
     await job.run()
@@ -62,6 +66,9 @@ async def compact(agent: Agent, history: Callable[[], History], emit: Emit, *, c
         job.fit()
     agent.runtime.room.tried(job.budget, job.count())
     job.settle(before)
+    if hooks and history().messages != before:
+        for message in await hooks.after_compaction(cause):
+            emit(UserSpoke(agent=agent.spec.path, message=message, steered=True))
 
 
 async def make_room(agent: Agent, history: Callable[[], History], emit: Emit) -> None:

@@ -14,7 +14,8 @@ from overt.agent.queued_messages import Inbox
 from overt.agent.tool_calls import run_calls
 from overt.core.events import Emit, Noticed, TurnEnded, UserSpoke
 from overt.core.history import History
-from overt.core.messages import own_message
+from overt.core.messages import Message, own_message
+from overt.core.text_fragments import STEERED
 from overt.lib.translations import say
 from overt.repair.repeat_guard import RepeatGuard
 
@@ -34,12 +35,14 @@ async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, e
         if refusal := _check_spending(agent, history(), emit):
             return TurnEnded(agent=agent.spec.path, reason="limit", text=refusal, kind="budget", steps=step - 1)
         if step > 1:
-            _pass_on_news(agent, history(), inbox, emit, step=step)
+            await _pass_on_news(agent, history(), inbox, emit, step=step)
 
         reply = await ask(agent, history, emit)
         calls, text = reply.message.calls(), reply.message.text()
         if calls:
             await run_calls(agent, calls, repeats, emit, truncated=reply.finish == "length")
+            if agent.runtime.hooks and (stop := agent.runtime.hooks.take_stop_reason()):
+                return TurnEnded(agent=agent.spec.path, reason="denied", text=stop, steps=step)
         elif not text.strip():
             repeats.empty()
             if not repeats.over():
@@ -71,13 +74,23 @@ def _check_spending(agent: Agent, history: History, emit: Emit) -> str:
     return check.refusal
 
 
-def _pass_on_news(agent: Agent, history: History, inbox: Inbox, emit: Emit, *, step: int) -> None:
+async def _pass_on_news(agent: Agent, history: History, inbox: Inbox, emit: Emit, *, step: int) -> None:
     """Add what happened since the last request: the user's words, rules of folders, changed facts, ended jobs."""
     updates = agent.runtime.updates(agent, history) if agent.runtime.updates else ()
     for message in (*inbox.messages(step, agent.spec.limits.max_steps), *updates):
-        emit(UserSpoke(agent=agent.spec.path, message=message, steered=True))
+        along = await _submit_steering(agent, message) if agent.runtime.hooks else (message,)
+        for each in along:
+            emit(UserSpoke(agent=agent.spec.path, message=each, steered=True))
     for event in announce_ended_jobs(agent, steered=True):
         emit(event)
+
+
+async def _submit_steering(agent: Agent, message: Message) -> tuple[Message, ...]:
+    """Ask hooks about what the user typed during the turn. Return it with what they add, or nothing."""
+    if agent.runtime.hooks is None or message.origin != STEERED:
+        return (message,)
+    submitted = await agent.runtime.hooks.submit_prompt(message.text())
+    return () if submitted.refusal else (*submitted.along, message)
 
 
 async def _find_objection(agent: Agent, history: History) -> str:

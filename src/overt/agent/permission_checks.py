@@ -1,7 +1,7 @@
 """The judges of the gate, in their order. Each gives a verdict or passes; the first verdict counts.
 
     guards    deny rules, protected files, plan mode, final commands: nothing after them can open these
-    (hooks)   judges from outside belong here, behind the guards and before the rules
+    hooks     commands of the user; they may also deny what a guard asks about (`Gate._consult_hooks`)
     rules     rules that ask about a call or allow it, those of the running turn included (`turn_rules`)
     mode      harmless calls, the fallback, the mode: always gives a verdict
 

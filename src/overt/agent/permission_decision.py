@@ -49,7 +49,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     `denial_reason` is what the user said when they denied the call. `failure` is the error of a call whose preview
     failed, so that nobody was asked about it. `box` is the sandbox profile of its programs, `note` what the model reads
     after the result. `remembered` are the rules that an answer has stored, `allowed_by` the flags or settings that
-    would have allowed a call which was denied because nobody could be asked.
+    would have allowed a call which was denied because nobody could be asked. `request` is the call to run: a hook may
+    have changed its arguments.
     """
 
     action: Literal["allow", "deny"]
@@ -65,6 +66,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     failure: ToolError | None = None
     box: Profile = BOXED
     note: str = ""
+    request: CallRequest | None = None
 
     @property
     def allowed(self) -> bool:

@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from overt.agent.permission_checks import JUDGES, Case, Judge, hold_for_network
+from overt.agent.hooks import AgentHooks
+from overt.agent.permission_checks import JUDGES, Case, Judge, guards, hold_for_network, rules
 from overt.agent.permission_decision import CallRequest, Decision, describe_refusal, read_request
 from overt.agent.permission_settings import PermissionState
 from overt.agent.user_question import Person, answer_unattended, network_reason
 from overt.core.capabilities import Blocked, Effect
 from overt.core.errors import ToolError
-from overt.core.events import Emit, Noticed
+from overt.core.events import Emit, Noticed, Repaired
 from overt.core.protocols import Answer, Asker, Hands, Profile, SandboxState
 from overt.core.settings import Mode
 from overt.core.tool import Outcome
@@ -38,12 +39,14 @@ class Gate:
         hands: Hands,
         asker: Asker | None = None,
         judges: Sequence[Judge] = JUDGES,
+        hooks: AgentHooks | None = None,
     ) -> None:
         self.permissions = permissions
         self._sight = sight
         self._hands = hands
         self._person = Person(asker, permissions, hands)
         self._judges = tuple(judges)
+        self._hooks = hooks
 
     def receive(self, mended: MendedCall) -> CallRequest:
         return read_request(mended, self._sight)
@@ -57,7 +60,12 @@ class Gate:
 
     async def decide(self, request: CallRequest, agent: str, emit: Emit, *, typed: bool = False) -> Decision:
         case = await self._open_case(request, agent, emit, typed=typed)
-        verdict = hold_for_network(case, await self._judge(case))
+        added = ""
+        if self._hooks is None:
+            verdict = hold_for_network(case, await self._judge(case))
+        else:
+            case, verdict, added = await self._consult_hooks(self._hooks, case, emit, typed=typed)
+            request = case.request
         answer, remembered, by = Answer(choice="once" if verdict.action == "allow" else "deny"), "", verdict.by
         if verdict.action == "ask" and not self._person.available:
             answer = answer_unattended(verdict, case.sandbox, self.permissions.terms)
@@ -86,7 +94,8 @@ class Gate:
             box=self.permissions.profile(
                 request.subject, reading=not request.changes, network=case.lacks_network and by == "person"
             ),
-            note=recoverable.note if recoverable else "",
+            note="\n[overt] ".join(filter(None, (recoverable.note if recoverable else "", added))),
+            request=request,
         )
         emit(decision.event(agent, request.id))
         return decision
@@ -102,6 +111,8 @@ class Gate:
             return None
         network, where = wider.network != box.network, _describe_wider(box, wider)
         verdict = _ask_to_widen(blocked, where, outside=wider.outside, exists=self._sight.exists)
+        if self._hooks and (await self._hooks.judge_question(request, verdict, agent)).action == "deny":
+            return None
         view = Plain(text="\n".join(request.subject.values))
         question = self._person.make_question(request, verdict, view, agent, network=network)
         answer, remembered = await self._person.ask(
@@ -148,6 +159,38 @@ class Gate:
             sandbox=sandbox,
             lacks_network=sandbox.boxed and not typed and needs_network and not self.permissions.has_network(subject),
         )
+
+    async def _consult_hooks(
+        self, hooks: AgentHooks, case: Case, emit: Emit, *, typed: bool
+    ) -> tuple[Case, Verdict, str]:
+        """Judge a call with hooks between the guards and the rules. Return the call as they leave it, the verdict, and
+        what the model is told.
+
+        Arguments that a hook has changed are judged anew. What a hook allows may still be denied or asked about by a
+        guard or a rule; what it denies or asks about, no rule that allows opens.
+        """
+        guard, agent = await guards(case), case.agent
+        if guard and guard.action == "deny":
+            return case, guard, ""
+        judgement = await hooks.judge_call(case.request, agent)
+        notes = [judgement.context]
+        if judgement.changed:
+            request = self.receive(judgement.changed)
+            arguments = request.mended.call.arguments
+            notes.append(f"A hook changed the arguments of this call to {arguments}")
+            emit(Repaired(agent=agent, call_id=request.id, note=say("hooks.changed", arguments=arguments)))
+            case = await self._open_case(request, agent, emit, typed=typed)
+            guard = await guards(case)
+        verdict = judgement.verdict
+        if verdict and verdict.action == "allow":
+            ruled = await rules(case)
+            verdict = ruled if ruled and ruled.action == "ask" else verdict
+        if guard and not (verdict and verdict.action == "deny"):
+            verdict = guard
+        verdict = hold_for_network(case, verdict or await self._judge(case))
+        if verdict.action == "ask":
+            verdict = await hooks.judge_question(case.request, verdict, agent)
+        return case, verdict, "\n[overt] ".join(filter(None, notes))
 
     async def _judge(self, case: Case) -> Verdict:
         for give_verdict in self._judges:

@@ -87,7 +87,7 @@ async def _decide_and_run(agent: Agent, batch: list[CallRequest], repeats: Repea
         emit(ToolStarted(agent=agent.spec.path, call=call, effects=effects, headline=_headline(request)))
         decision = await agent.runtime.gate.decide(request, agent.spec.path, emit)
         if decision.allowed:
-            allowed.append((request, decision))
+            allowed.append((decision.request or request, decision))
         elif decision.failure:
             repeats.ran(call.name, _meant(request.mended), mutating=False, failed=True)
             emit(_failed(agent, call.id, decision.failure.message, code=decision.failure.code))
@@ -115,6 +115,8 @@ async def _perform(
             raise
     finished = events[-1]
     assert isinstance(finished, ToolFinished)
+    if agent.runtime.hooks and (added := await agent.runtime.hooks.after_call(request, finished)):
+        events[-1] = finished = _add_text(finished, _bounded(agent, added))
     repeats.ran(call.name, _meant(request.mended), mutating=request.changes, failed=finished.result.error)
     for event in events:
         emit(event)
@@ -142,6 +144,14 @@ async def _run_tool(agent: Agent, request: CallRequest, decision: Decision, emit
     repairs = [Repaired(agent=agent.spec.path, call_id=call_id, note=outcome.repaired)] if outcome.repaired else []
     ms = round((monotonic() - started) * 1000)
     return [*repairs, *journal.facts, _finished(agent, call_id, outcome, journal.seen, ms)]
+
+
+def _add_text(finished: ToolFinished, text: str) -> ToolFinished:
+    """Add what hooks say to the result."""
+    first, *others = finished.result.parts
+    assert isinstance(first, Text)  # every result begins with a text
+    parts = (Text(text=f"{first.text}\n{LABEL}{text}"), *others)
+    return replace(finished, result=replace(finished.result, parts=parts))
 
 
 def _noted(outcome: Outcome, *notes: str) -> Outcome:

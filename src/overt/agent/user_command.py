@@ -9,7 +9,7 @@ from overt.core.ids import new_id
 from overt.core.messages import Call, said
 from overt.core.protocols import Profile
 from overt.core.spending.usage import Usage
-from overt.core.text_fragments import Origin
+from overt.core.text_fragments import LABEL, Origin
 from overt.core.tool import Tool
 from overt.repair.repair_call import mend
 
@@ -26,12 +26,15 @@ async def run_command(agent: Agent, command: str, bash: Tool, emit: Emit) -> Tur
     request = agent.runtime.gate.receive(mend(Call(id=new_id(), name="bash", arguments=arguments), {"bash": bash}))
     emit(ToolStarted(agent=agent.spec.path, call=request.mended.call, effects=("run",), headline=command))
     decision = await agent.runtime.gate.decide(request, agent.spec.path, emit, typed=True)
+    request = decision.request or request
     text, ended = decision.refusal or (decision.failure.message if decision.failure else ""), ""
     if not text:
         try:
             box, limit = Profile(outside=True), agent.result_limit()
             outcome, _ = await attempt(request.mended, agent.runtime.hands, report=report, box=box, limit=limit)
             text, ended = outcome.text, outcome.ended
+            if decision.note:
+                text = f"{text}\n{LABEL}{decision.note}"
         except ToolError as error:
             text = error.message
     output = agent.result_limit().clip(agent.runtime.hide(text))

@@ -1,5 +1,7 @@
 """Make the agent of a session: one model with its prefix, tools, gate and capabilities."""
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -27,6 +29,9 @@ from overt.providers.model_choice import ChosenModel, is_local
 from overt.repair.flatten_schema import flatten_schema
 from overt.sessions.resume import ResumedSession
 
+if TYPE_CHECKING:
+    from overt.app.hooks.session_hooks import SessionHooks
+
 
 class Agents(Struct, frozen=True, kw_only=True):
     """Makes agents that differ in their model only: session, gate, capabilities and context are the same for all."""
@@ -42,6 +47,7 @@ class Agents(Struct, frozen=True, kw_only=True):
     redactor: Redactor
     spend_limit: SessionSpendLimit
     catalog: ToolCatalog
+    hooks: "SessionHooks | None" = None
     notices: list[str] = field(default_factory=list)
 
     async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
@@ -126,13 +132,14 @@ class Agents(Struct, frozen=True, kw_only=True):
             assembler=Assembler(setup.wire, vendor=provider.name),
             hide=self.redactor.clean,
             lead=setup.lead,
-            checks=setup.checks,
+            checks=(*setup.checks, *((self.hooks,) if self.hooks else ())),
             updates=self.updates.collect,
             find_tool=lambda name: self.setting.tools.find(name) or self.catalog.find(name),
             unlisted=self.catalog,
             marks=lambda: self.session.marks,
             budget=self.models.window(found),
             spend_limit=self.spend_limit,
+            hooks=self.hooks,
         )
         agent = Agent(spec, runtime)
         return agent, _prefix_event(agent, found)

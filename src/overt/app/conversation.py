@@ -5,7 +5,6 @@ answered, and the end is recorded.
 """
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -47,7 +46,6 @@ from overt.core.settings import Mode
 from overt.core.spending.spend import Spend
 from overt.core.spending.usage import Usage
 from overt.core.text_fragments import MODEL, USER, Origin
-from overt.lib.translations import say
 from overt.sessions.resume import ResumedSession
 from overt.tools.bash import bash
 
@@ -158,8 +156,7 @@ class Conversation:
         if exchange is None:
             raise OvertError("There is nothing to retry yet: no prompt has been sent in this session.")
         index, message = exchange
-        parts = tuple(part for part in message.parts if isinstance(part, Image | Text))
-        again = Message(role="user", parts=parts, origin=USER)
+        again = replace(message, origin=USER)
         return self._start_turn(again, self._run_loop, reset=PrefixReset(cause="retry", keep=index))
 
     def rewind(self, to: Mark) -> None:
@@ -187,12 +184,6 @@ class Conversation:
         if self._begun:  # cancelled before its first step, a task would end without a word
             self._task.cancel()
         return True
-
-    def require_file(self, command: str) -> str:
-        """Return the path of the session file, or raise an error that names the command that needs it."""
-        if not self.path or not os.path.exists(self.path):
-            raise OvertError(say("session.no_file", what=command))
-        return self.path
 
     def redact(self, text: str) -> str:
         """For what a frontend keeps itself: a history of prompts, a title."""
@@ -232,6 +223,8 @@ class Conversation:
             await asyncio.wait([self._task], timeout=CLOSE_WITHIN_S)
         try:
             await self._titling.close()
+            if self._services.hooks:
+                await self._services.hooks.end("other")
             from overt.app.diagnostics.cache_expiry import finish_expiry  # late: 0.1 ms
 
             finish_expiry()
@@ -295,19 +288,26 @@ class Conversation:
         if session.mode != self.mode:
             emit(ModeSet(mode=self.mode, by="start"))
         try:
-            if spoken:
-                await self._speak(spoken)
+            if spoken and (refusal := await self._speak(spoken)):
+                self._end = TurnEnded(reason="denied", text=refusal)
+                return
             self._end = TurnEnded(reason=self._end_reason) if self._stopped else await work()
         except asyncio.CancelledError:
             self._end = TurnEnded(reason=self._end_reason)
 
-    async def _speak(self, spoken: Message, own_text: str = "") -> None:
+    async def _speak(self, spoken: Message, own_text: str = "") -> str:
         """Record the prompt after what goes along with it; the prompt is recorded whatever happens to the rest.
 
-        Of a prompt that is not typed, only `own_text` names files.
+        Of a prompt that is not typed, only `own_text` names files. Return why a hook has refused the prompt, which is
+        then not recorded.
         """
         along: list[Message] = []
         text = spoken.text() if spoken.origin == USER else own_text
+        if self._services.hooks:
+            submitted = await self._services.hooks.open_turn(spoken.text(), typed=spoken.origin == TYPED)
+            if submitted.refusal:
+                return submitted.refusal
+            along += submitted.along
         try:
             if text:
                 if self.agent.runtime.lead:
@@ -320,6 +320,7 @@ class Conversation:
                 self.session.emit(event)
         if self.turn == 1 and text:
             self._titling.want(text)
+        return ""
 
     async def _run_loop(self) -> TurnEnded:
         """Run the loop, and again with another way to call tools if the server refused the first."""
@@ -344,7 +345,8 @@ class Conversation:
         prompt = await turn.make_prompt(self.agent, emit)
         if prompt is None:
             return TurnEnded(reason="denied")
-        await self._speak(prompt.message, prompt.own_text)
+        if refusal := await self._speak(prompt.message, prompt.own_text):
+            return TurnEnded(reason="denied", text=refusal)
         return await self._run_loop()
 
     async def _run_compaction(self, focus: str) -> TurnEnded:

@@ -29,6 +29,8 @@ class Options(Struct, frozen=True, kw_only=True):
     resume: str = ""
     continue_last: bool = False
     fork: bool = False
+    previous: str = ""
+    """The session that this one follows in the same chat."""
     name: str = ""
     session_id: str = ""
     persist: bool = True

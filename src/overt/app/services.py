@@ -14,6 +14,7 @@ from overt.core.history import History
 from overt.core.messages import Message
 
 if TYPE_CHECKING:
+    from overt.app.hooks.session_hooks import SessionHooks
     from overt.app.slash_command import Command
 
 
@@ -84,3 +85,4 @@ class Services(Struct, frozen=True, kw_only=True):
     mailbox: Mailbox
     commands: tuple["Command", ...] = ()
     """Commands of the chat beside the built-in ones."""
+    hooks: "SessionHooks | None" = None

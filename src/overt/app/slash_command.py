@@ -1,6 +1,7 @@
 """What a slash command is: how it is written, what runs it, what completes it, and the value it returns."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
@@ -96,6 +97,13 @@ class Command(Struct, frozen=True, kw_only=True):
     def usage_error(self) -> OvertError:
         """Return the error for an argument that the command does not take."""
         return OvertError(say("chat.usage", usage=f"/{self.name} {self.usage}".strip()))
+
+
+def require_session_file(conversation: "Conversation", command: str) -> str:
+    """Return the path of the session file, or raise an error that names the command that needs it."""
+    if not conversation.path or not os.path.exists(conversation.path):
+        raise OvertError(say("session.no_file", what=command))
+    return conversation.path
 
 
 def offer_words(*words: str) -> Complete:

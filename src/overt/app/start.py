@@ -3,6 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from overt.agent.permission_gate import Gate, warn_about_sandbox
 from overt.agent.permission_settings import PermissionState, Terms
@@ -25,6 +26,7 @@ from overt.app.setting import Setting, read_setting
 from overt.app.spend_limit import SessionSpendLimit
 from overt.app.web import WebAccess
 from overt.app.workspace_services import shared_services
+from overt.config.hook_sources import load_hook_tables
 from overt.config.saved_rules import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
 from overt.core.events import Event, Noticed, TurnEnded
@@ -35,6 +37,9 @@ from overt.safety.policy import PathFacts
 from overt.sandbox.choose_sandbox import choose as choose_sandbox
 from overt.sessions.resume import ResumedSession
 from overt.sessions.usage_ledger import LedgerWriter
+
+if TYPE_CHECKING:
+    from overt.app.hooks.session_hooks import SessionHooks, SessionSource
 
 
 async def open_conversation(
@@ -89,8 +94,13 @@ async def open_conversation(
         updates.start_reading_git()
 
     permissions = _make_permissions(setting, resumed, notices.append)
+    hooks = _open_hooks(setting, session, workspace, permissions, notices.append)
     gate = Gate(
-        permissions, sight=_make_sight(setting, hands), hands=hands, asker=mailbox if options.interactive else None
+        permissions,
+        sight=_make_sight(setting, hands),
+        hands=hands,
+        asker=mailbox if options.interactive else None,
+        hooks=hooks,
     )
     found = await (models.find_as_before(resumed, notices.append) if resumed else models.find(""))
     agents = Agents(
@@ -105,6 +115,7 @@ async def open_conversation(
         redactor=redactor,
         catalog=catalog,
         spend_limit=spend_limit,
+        hooks=hooks,
     )
     agent, prefix = agents.make(found, models.protocol(found, resumed), resumed)
     notices += agents.notices
@@ -128,10 +139,13 @@ async def open_conversation(
             workspace=workspace,
             mailbox=mailbox,
             commands=setting.registries.commands,
+            hooks=hooks,
         ),
         resumed=resumed,
         notices=notices,
     )
+    if hooks:
+        hooks.begin(_session_source(options, resumed))
     if options.interactive:
         agent.runtime.provider.warm(agent.runtime.assembler.opening(agent.spec.prefix, agent.spec.params))
     return conversation
@@ -144,6 +158,47 @@ def _session_name(options: Options, redactor: Redactor) -> str:
     from overt.app.records.archive import clean_name  # late: 6 ms
 
     return clean_name(redactor.clean(options.name))
+
+
+def _open_hooks(
+    setting: Setting,
+    session: Session,
+    workspace: SessionWorkspace,
+    permissions: PermissionState,
+    notify: Callable[[str], None],
+) -> "SessionHooks | None":
+    """Return the hooks of a session, or None if there are none. Files that cannot be read are named."""
+    project = setting.roots.project
+    trusted = setting.trust.has(project)
+    tables = load_hook_tables(setting.environment, setting.config, project=project, trusted=trusted)
+    for mistake in tables.mistakes:
+        notify(mistake)
+    if not tables.tables:
+        return None
+    from overt.app.hooks.firing import HookRunner, HookSession  # late: 8 ms
+    from overt.app.hooks.session_hooks import SessionHooks  # late: 2 ms
+    from overt.extensions.hooks import read_hooks  # late: 1 ms
+
+    hooks = [hook for table in tables.tables for hook in read_hooks(table)]
+    whose = HookSession(
+        id=session.id,
+        setting=setting,
+        workspace=workspace,
+        redact=session.redaction.clean,
+        permissions=permissions,
+        history=lambda: session.history,
+    )
+    session_hooks = SessionHooks(HookRunner(hooks, whose), setting.roots.workspace, session.emit)
+    session.subscribe(session_hooks.see, name="hooks")
+    return session_hooks
+
+
+def _session_source(options: Options, resumed: ResumedSession | None) -> "SessionSource":
+    """Return how a session begins, in the words of Claude Code."""
+    if resumed is None:
+        return "clear" if options.previous else "startup"
+    parent = resumed.opened.parent if resumed.opened else ""
+    return "fork" if options.fork or (parent and parent == options.previous) else "resume"
 
 
 def _make_ledger(setting: Setting, session: Session) -> LedgerWriter:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
-from overt.app.slash_command import Command, CommandOutcome, Offer
+from overt.app.slash_command import Command, CommandOutcome, Offer, require_session_file
 from overt.core.errors import OvertError
 from overt.lib.translations import say
 
@@ -14,7 +14,7 @@ async def export(conversation: Conversation, argument: str) -> CommandOutcome:
     """Write the file, but never over one that exists: a name typed in passing should not cost the user a file."""
     from overt.app.records.archive import export_text, format_for, write_export  # late: 4 ms
 
-    path = conversation.require_file("/export")
+    path = require_session_file(conversation, "/export")
     target = os.path.join(conversation.workspace, os.path.expanduser(argument)) if argument else _unused(conversation)
     if os.path.lexists(target):
         raise OvertError(say("session.exists", path=target))

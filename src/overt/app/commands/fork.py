@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from overt import __version__
 from overt.app.completion.completion_facts import CompletionFacts
 from overt.app.conversation import Conversation
-from overt.app.slash_command import Action, Command, CommandOutcome, Offer
+from overt.app.slash_command import Action, Command, CommandOutcome, Offer, require_session_file
 from overt.core.errors import OvertError
 from overt.lib.text import whole_number
 from overt.lib.translations import say
@@ -15,7 +15,7 @@ from overt.sessions.names import id_of
 async def fork(conversation: Conversation, argument: str) -> CommandOutcome:
     from overt.sessions.fork import fork as fork_file  # late: 0.1 ms
 
-    path = conversation.require_file("/fork")
+    path = require_session_file(conversation, "/fork")
     turn = whole_number(argument)
     if argument and turn is None:
         raise OvertError(say("session.not_a_turn", text=argument))

@@ -172,7 +172,15 @@ class PlainChat:
 
     def _begin_anew(self, resume: str = "") -> None:
         """The old conversation is given up only when the new one stands."""
-        options = replace(self._options, resume=resume, continue_last=False, fork=False, name="", session_id="")
+        options = replace(
+            self._options,
+            resume=resume,
+            continue_last=False,
+            fork=False,
+            name="",
+            session_id="",
+            previous=self._conversation.id,
+        )
         fresh = self._thread.call(open_conversation(options))
         self._thread.call(self._thread.watch(fresh.session))
         old, self._conversation = self._conversation, fresh

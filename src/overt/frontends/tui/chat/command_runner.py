@@ -104,7 +104,16 @@ class CommandRunner:
     def _open_other(self, resume: str) -> None:
         chat = self._chat
         chat.prompt_queue.set_open(is_open=False)
-        options = replace(chat.options, resume=resume, continue_last=False, fork=False, name="", session_id="")
+        previous = chat.background.conversation
+        options = replace(
+            chat.options,
+            resume=resume,
+            continue_last=False,
+            fork=False,
+            name="",
+            session_id="",
+            previous=previous.id if previous else "",
+        )
         if self._model and not resume:  # one that is resumed has its own
             options = replace(options, model=self._model)
         words = "tui.chat.resumed" if resume else "session.new"
