@@ -115,6 +115,7 @@ def test_the_tools_and_their_effects_are_exactly_these() -> None:
         "bash": ["run"],
         "jobs": ["run"],
         "todowrite": ["notes"],
+        "skill": ["skills"],
         "toolsearch": ["discover"],
         "toolcall": [],
         "webfetch": ["network"],

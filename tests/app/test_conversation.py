@@ -14,6 +14,7 @@ from tests.journeys.journey_kit import assert_each_extends_the_one_before, asser
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session import follow
+from overt.app.skills.library import BUILT_IN_NAMES
 from overt.app.slash_command import Action, CommandOutcome
 from overt.app.start import open_conversation
 from overt.core.errors import OvertError
@@ -316,7 +317,7 @@ def test_help_and_status_name_what_there_is(opened: Opener) -> None:
     async def main() -> None:
         async with opened([Turn(text="hello")]) as (conversation, _):
             told = await slash(conversation, "/help")
-            assert [line.split()[0] for line in told.lines[1:]] == [f"/{name}" for name in NAMES]
+            assert [line.split()[0] for line in told.lines[1:]] == [f"/{name}" for name in (*NAMES, *BUILT_IN_NAMES)]
             await turn(conversation, "hi")
             model, session, context, spent, cache, offline = (await slash(conversation, "/status")).lines
             budget = conversation.agent.runtime.budget

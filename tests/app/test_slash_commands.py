@@ -90,7 +90,7 @@ async def test_a_command_that_is_none_or_takes_nothing_says_so(opened: Opener) -
 async def test_a_face_with_inspectors_opens_them_and_another_gets_lines(opened: Opener) -> None:
     async with opened([]) as (conversation, _):
         for command in BUILT_IN.listed():
-            if command.panel:
+            if command.panel not in ("", "lines"):
                 assert await slash(conversation, f"/{command.name}", panels=True) == CommandOutcome(panel=command.panel)
         assert (await slash(conversation, "/todo")).lines == ("The todo list is empty.",)
         assert (await slash(conversation, "/context all", panels=True)).lines

@@ -326,7 +326,6 @@ def test_a_secret_in_a_file_is_refused_and_not_shown(tmp_path: Path, text: str) 
     ("text", "warning"),
     [
         ("[agent]\n\nmax_step = 3", "3: unknown key `max_step` in [agent]; did you mean `max_steps`?"),
-        ("skills = 'x'", "1: `skills` is not used by this version"),
         ("[permissions]\nallow = ['frobnicate']", "2: no tool of this version is called `frobnicate`"),
     ],
 )

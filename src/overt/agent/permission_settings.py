@@ -36,19 +36,22 @@ class PermissionState:
     def __init__(self, terms: Terms, *, mode: Mode, remember: Callable[[Rule], None]) -> None:
         self.mode = mode
         self.terms = terms
+        self.turn_rules: tuple[Rule, ...] = ()
         self._remember = remember
-        self._turn_rules: tuple[Rule, ...] = ()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """All rules that calls are judged by at this moment."""
-        return (*self.terms.rules, *self._turn_rules)
+        """All rules, with those that hold until the turn ends."""
+        return (*self.terms.rules, *self.turn_rules)
 
     def add_turn_rules(self, rules: Iterable[Rule]) -> None:
-        self._turn_rules = (*self._turn_rules, *rules)
+        """Let the rules of a skill or a command hold until the turn ends. They cannot allow what is final, nor what
+        another rule denies or asks about."""
+        added = (replace(rule, of_project=True) for rule in rules)
+        self.turn_rules = tuple(dict.fromkeys((*self.turn_rules, *added)))
 
     def end_turn(self) -> None:
-        self._turn_rules = ()
+        self.turn_rules = ()
 
     @property
     def effective_mode(self) -> Mode:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from overt.core.capabilities import (
     Effect,
     EndedJob,
     FindTools,
+    LoadSkills,
     Network,
     Notes,
     ReadFiles,
@@ -27,7 +28,10 @@ from overt.core.protocols import BOXED, CommandChange, Journal, Loan, Profile, R
 from overt.core.questions import FormAnswer, QuestionForm
 from overt.core.views import Todo
 
-Capability = ReadFiles | RunPrograms | AskUser | Notes | CallServers | FindTools | Network
+if TYPE_CHECKING:
+    from overt.app.skills.library import SkillLibrary
+
+Capability = ReadFiles | RunPrograms | AskUser | Notes | CallServers | FindTools | LoadSkills | Network
 MOST_DESCRIBED = 8
 """Paths that a person is told about before a command changes them."""
 
@@ -62,11 +66,12 @@ class CallForms:
 
 
 class AgentServices(Struct, frozen=True, kw_only=True):
-    """What calls of an agent use besides the workspace: the user, tools that are not listed, and the web."""
+    """What calls of an agent use besides the workspace: the user, tools that are not listed, skills, and the web."""
 
     forms: UserForms | None = None
     catalog: FindTools | None = None
     web: Network | None = None
+    skills: "SkillLibrary | None" = None
 
 
 NO_SERVICES = AgentServices()
@@ -136,6 +141,10 @@ class Capabilities:
                     if services.catalog is None:
                         raise ToolError("there are no further tools", code="missing")
                     return services.catalog
+                case "skills":
+                    if services.skills is None:
+                        raise ToolError("there are no skills", code="missing")
+                    return services.skills.preview() if preview else services.skills
                 case "network" if services.web is not None:
                     return services.web
                 case "network" | "delegate":

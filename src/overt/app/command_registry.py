@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CommandRegistry:
-    """The built-in commands, those of Markdown files, and `extra` ones.
+    """The built-in commands, those of Markdown files, and `extra` ones, such as skills and prompts of MCP servers.
 
     The built-in modules are loaded, and `read_files` is called, when the first command is looked up.
     """
@@ -34,7 +34,8 @@ class CommandRegistry:
     @cached_property
     def _by_name(self) -> dict[str, Command]:
         files = {command.name: command for command in self._read_files() if not self.is_reserved(command.name)}
-        named = {**self._built_in, **files, **{command.name: command for command in self._extra}}
+        extra = [command for command in self._extra if not (command.is_prompt and self.is_reserved(command.name))]
+        named = {**self._built_in, **files, **{command.name: command for command in extra}}
         return dict(sorted(named.items(), key=lambda item: (item[1].order, item[0])))
 
     def is_reserved(self, name: str) -> bool:

@@ -77,6 +77,7 @@ class Conversation:
         self.notices = [self.redact(notice) for notice in notices]
         self._prefix, self._recorded_prefix = prefix, resumed.prefix if resumed else None
         self._services, self.session_workspace = services, services.workspace
+        self.skills = services.skills
         self._healing = resumed.healing if resumed else ()
         self._task: Turn | None = None
         self._end_reason: EndReason = "interrupted"
@@ -84,7 +85,7 @@ class Conversation:
         self._begun = self._stopped = False
         self._notes_for_model: list[Message] = []
         self._restore_agent: Callable[[], tuple[Agent, PrefixSet]] | None = None
-        self._session_commands = SessionCommands(self.setting, services.workspace.shared, services.commands)
+        self._session_commands = SessionCommands(self.setting, services)
         self._titling = Titling(services.models, session.emit)
         session.subscribe(self._titling.see, name="title")
         session.subscribe(self.cache.feed, name="cache meter")
@@ -123,10 +124,7 @@ class Conversation:
     # ── what frontends call ──────────────────────────────────────────────────────────────────────────────
 
     def prompt(self, text: str, images: tuple[Image, ...] = (), *, origin: Origin = USER) -> Turn:
-        """Start a turn with a prompt and return its task. Cancelling the task interrupts the turn.
-
-        The `origin` is another one if the words are not the user's own, as those of a command's prompt.
-        """
+        """Start a turn with a prompt of this `origin` and return its task. Cancelling the task interrupts the turn."""
         message = Message(role="user", parts=(*images, Text(text=text)), origin=origin)
         return self._start_turn(message, self._run_loop)
 
@@ -364,12 +362,12 @@ class Conversation:
     def _close_turn(self, end: TurnEnded, started: float) -> None:
         """Leave a history that is valid whatever ended the turn."""
         session, emit = self.session, self.session.emit
+        self.agent.runtime.gate.permissions.end_turn()
         if streamed := session.end_turn():
             broken = Message(role="assistant", parts=(Text(text=streamed),), origin=MODEL)
             emit(Replied(message=broken, finish="interrupted", usage=Usage()))
         for outcome in heal(self.history, self.agent.runtime.printed):
             emit(outcome)
-        self.agent.runtime.gate.permissions.end_turn()
         if restore := self._restore_agent:
             self._restore_agent = None
             self._use_agent(*restore(), by="command")

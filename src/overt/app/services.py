@@ -15,6 +15,7 @@ from overt.core.messages import Message
 
 if TYPE_CHECKING:
     from overt.app.hooks.session_hooks import SessionHooks
+    from overt.app.skills.library import SkillLibrary
     from overt.app.slash_command import Command
 
 
@@ -83,6 +84,7 @@ class Services(Struct, frozen=True, kw_only=True):
     context: PromptContext
     workspace: SessionWorkspace
     mailbox: Mailbox
+    skills: "SkillLibrary | None" = None
     commands: tuple["Command", ...] = ()
     """Commands of the chat beside the built-in ones."""
     hooks: "SessionHooks | None" = None

@@ -23,9 +23,10 @@ from overt.app.session import Session
 from overt.app.session_record import open_record
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
+from overt.app.skills.library import SkillLibrary
 from overt.app.spend_limit import SessionSpendLimit
 from overt.app.web import WebAccess
-from overt.app.workspace_services import shared_services
+from overt.app.workspace_services import WorkspaceServices, shared_services
 from overt.config.hook_sources import load_hook_tables
 from overt.config.saved_rules import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
@@ -61,11 +62,10 @@ async def open_conversation(
     notices += recorded.notices
 
     shared = shared_services(setting)
-    notices += shared.configured_servers.warnings
-    if secrets := server_secrets(shared.configured_servers):
-        redactor.learn(*secrets)
-        LOG.learn(*secrets)
+    notices += _look_at_servers(shared, redactor)
     workspace = SessionWorkspace(setting, shared, record=session.emit, redactor=redactor, recorded=recorded)
+    permissions = _make_permissions(setting, resumed, notices.append)
+    skills = SkillLibrary(setting, session=session.id, add_rules=permissions.add_turn_rules)
     mailbox = Mailbox()
     forms = UserForms(mailbox if options.interactive else None, publish=session.publish, emit=session.emit)
     catalog = ToolCatalog(
@@ -74,13 +74,14 @@ async def open_conversation(
         shared.servers,
         effects=effects,
         recorded_tools=[spec.name for spec in resumed.prefix.prefix.tools] if resumed and resumed.prefix else None,
+        skills=skills,
     )
     models = SessionModels(options, setting, redactor, session.publish)
     spend_limit = SessionSpendLimit(setting.config.limits.budget_usd, lambda: session.spend)
     web = WebAccess(models, redactor, emit=session.emit, may_spend=lambda: spend_limit.check(session.history).refusal)
-    services = AgentServices(forms=forms, catalog=catalog, web=web)
+    services = AgentServices(forms=forms, catalog=catalog, web=web, skills=skills)
     hands = Capabilities(workspace, history=lambda: session.history, effects=effects, services=services)
-    fragments = Fragments(options, setting, sandbox, redactor)
+    fragments = Fragments(options, setting, sandbox, redactor, skills)
     is_new = not options.resume and not options.continue_last
     updates = ContextUpdates(
         fragments,
@@ -93,7 +94,6 @@ async def open_conversation(
     if is_new and options.interactive:
         updates.start_reading_git()
 
-    permissions = _make_permissions(setting, resumed, notices.append)
     hooks = _open_hooks(setting, session, workspace, permissions, notices.append)
     gate = Gate(
         permissions,
@@ -138,6 +138,7 @@ async def open_conversation(
             context=updates,
             workspace=workspace,
             mailbox=mailbox,
+            skills=skills,
             commands=setting.registries.commands,
             hooks=hooks,
         ),
@@ -149,6 +150,14 @@ async def open_conversation(
     if options.interactive:
         agent.runtime.provider.warm(agent.runtime.assembler.opening(agent.spec.prefix, agent.spec.params))
     return conversation
+
+
+def _look_at_servers(shared: WorkspaceServices, redactor: Redactor) -> tuple[str, ...]:
+    """Hide the secrets in the entries of MCP servers. Return the warnings about the entries."""
+    if secrets := server_secrets(shared.configured_servers):
+        redactor.learn(*secrets)
+        LOG.learn(*secrets)
+    return shared.configured_servers.warnings
 
 
 def _session_name(options: Options, redactor: Redactor) -> str:

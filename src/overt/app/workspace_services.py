@@ -229,7 +229,18 @@ def _identity(setting: Setting) -> tuple[object, ...]:
     config, trusted = setting.config, setting.trust.has(setting.roots.project)
     folders = (setting.roots, config.allow_write, config.allow_read)
     servers = (config.mcp_servers, setting.server_flags)
-    return (*folders, setting.environment, trusted, config.env_pass, config.sandbox.mode, config.undo, *servers)
+    recipe = config.recipe
+    skills = (config.skills.paths, recipe.strict, recipe.foreign)
+    return (
+        *folders,
+        setting.environment,
+        trusted,
+        config.env_pass,
+        config.sandbox.mode,
+        config.undo,
+        *servers,
+        *skills,
+    )
 
 
 def _leave_out_of_imports(folders: Sequence[str], own_code: Sequence[str]) -> None:

@@ -40,7 +40,7 @@ JOINED = frozenset(
         *("permissions.allow", "permissions.ask", "permissions.deny", "permissions.dangerous", "tools.disabled"),
         *("agent.permissions.allow", "agent.permissions.ask", "agent.permissions.deny"),
         *("env.pass", "workspace.allow_read", "workspace.allow_write", "context.instructions"),
-        *("redact.allow", "hooks"),
+        *("redact.allow", "hooks", "skills.paths", "skills.disabled", "skills.exclude"),
     }
 )
 """Lists to which each layer adds; every other value is replaced by the stronger layer."""
@@ -69,6 +69,7 @@ ALWAYS_LOOSE = frozenset(
         # They name files, anywhere, whose text goes to the model.
         *("context.sources", "context.instructions", *(f"context.caps.{name}" for name in CAPS)),
         *("ui.editor", "hooks"),  # programs that would be run
+        *("skills.paths", "skills.include"),  # instructions for the model
         "tools.mcp_tokens",  # they are paid for with every request
         "redact.allow",  # what it covers is sent to the model
         *("cache.max_age", "cache.models_max_age"),  # files of the user are deleted
@@ -290,7 +291,7 @@ def _resolved(setting: SettingValue, base: str, home: str) -> SettingValue:
         return replace(setting, value=_absolute(setting.value, base, home))
     if setting.key == "context.instructions":
         base, home = literal(base), literal(home)
-    elif not setting.key.startswith("workspace."):
+    elif not setting.key.startswith(("workspace.", "skills.paths")):
         return setting
     return replace(setting, value=tuple(_absolute(path, base, home) for path in setting.value))
 

@@ -20,6 +20,7 @@ from overt.core.settings import (
     Rule,
     Sandbox,
     ServerEntry,
+    SkillSettings,
     Timeouts,
     UndoSettings,
     WebSettings,
@@ -97,6 +98,7 @@ class Config(Struct, frozen=True, kw_only=True):
     """Servers of configuration files as they are written, all of one name; `load_servers` chooses among them."""
     hooks: tuple[HookTable, ...] = ()
     web: WebSettings = WebSettings()
+    skills: SkillSettings = SkillSettings()
     warnings: tuple[str, ...] = ()
     settings: tuple[SettingValue, ...] = ()
     files: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from overt.core.questions import FormAnswer, QuestionForm
 from overt.core.requests import ToolSpec
 from overt.core.views import FileDiff, Todo
 
-Effect = Literal["read", "write", "run", "network", "ask", "delegate", "notes", "mcp", "discover"]
+Effect = Literal["read", "write", "run", "network", "ask", "delegate", "notes", "mcp", "discover", "skills"]
 
 WRITING: frozenset[Effect] = frozenset({"write", "run", "network", "delegate", "mcp"})
 """Effects that change something outside the conversation; calls without any of them run in parallel."""
@@ -238,18 +238,46 @@ class CallServers(Protocol):
     async def call(self, server: str, tool: str, arguments: Mapping[str, object]) -> ServerResult: ...
 
 
-class ToolMatches(Struct, frozen=True, kw_only=True):
-    """The tools that fit a query, best first, of `total`. `problems` say which servers could not be searched."""
+class SkillSummary(Struct, frozen=True, kw_only=True):
+    name: str
+    description: str
 
-    specs: tuple[ToolSpec, ...]
+
+class ToolMatches(Struct, frozen=True, kw_only=True):
+    """The tools and skills that fit a query, best first, of `total`. `problems` say which servers could not be
+    searched."""
+
+    specs: tuple[ToolSpec | SkillSummary, ...]
     total: int
     problems: tuple[str, ...] = ()
 
 
 class FindTools(Protocol):
-    """Looks up tools that the model has not been told of."""
+    """Looks up tools and skills that the model has not been told of."""
 
     async def search(self, query: str, limit: int) -> ToolMatches: ...
+
+
+class LoadedSkill(Struct, frozen=True, kw_only=True):
+    """The text of a skill with its arguments filled in. `files` are relative to its `folder`."""
+
+    name: str
+    text: str
+    folder: str
+    files: tuple[str, ...] = ()
+
+    def for_model(self) -> str:
+        files = "".join(f"\n- {file}" for file in self.files)
+        listed = (
+            f"\nIts files, relative to that folder; read or run them when the text says so:{files}" if files else ""
+        )
+        return f"Skill {self.name}, from the folder {self.folder}{listed}\n\n{self.text.strip()}"
+
+
+class LoadSkills(Protocol):
+    """Loads skills; the permission rules of a skill hold until the turn ends."""
+
+    async def load(self, name: str, arguments: str) -> LoadedSkill: ...
 
 
 class FetchedPage(Struct, frozen=True, kw_only=True):
@@ -299,6 +327,7 @@ EFFECT_OF: dict[type, Effect] = {
     Notes: "notes",
     CallServers: "mcp",
     FindTools: "discover",
+    LoadSkills: "skills",
     Network: "network",
 }
 

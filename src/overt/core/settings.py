@@ -208,6 +208,20 @@ class WebSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     api_key_env: str = ""
 
 
+class SkillSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which skills there are. All but `paths` hold names or patterns; `paths` are further folders with skills.
+
+    `include` (None: all), `exclude` and `order` are for the list that the model is sent; a `disabled` skill does not
+    exist.
+    """
+
+    include: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
+
+
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`max_steps` is the most requests of a turn; 0: no limit.
 
@@ -289,6 +303,7 @@ CAPS = {
     "instructions": 32 * 1024,
     "memory": 8000,
     "notes": 8000,
+    "skills": 5000,
     "environment": 2000,
     "append": 16 * 1024,
     "nested": 16 * 1024,

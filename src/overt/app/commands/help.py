@@ -7,7 +7,7 @@ from overt.lib.translations import say
 
 async def help(conversation: Conversation, _argument: str) -> CommandOutcome:
     commands = conversation.commands.listed()
-    return CommandOutcome(lines=(say("chat.help"), *(f"  /{each.name:12}{each.describe()}" for each in commands)))
+    return CommandOutcome(lines=(say("chat.help"), *(f"  /{each.name:11} {each.describe()}" for each in commands)))
 
 
 COMMAND = Command(name="help", run=help, aliases=("?",), order=10, anytime=True, panel="help")

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from overt.agent.agent import Agent
 from overt.app.context.prefix import Fragments, nested_names, reads_foreign, sources_of
+from overt.app.skills.offers import SkillOffers
 from overt.app.spend_limit import spend_limit
 from overt.app.workspace_services import WorkspaceServices
 from overt.core.capabilities import WRITING
@@ -58,6 +59,7 @@ class ContextUpdates:
         self._hands = hands
         self._shared = shared
         self._notify = notify
+        self._offers = SkillOffers(fragments.skills) if fragments.skills and fragments.skills.has_own else None
         self._recorded = recorded
         self._settled: tuple[object, ...] = ()
         self._reader: SummaryReader | None = None
@@ -132,16 +134,19 @@ class ContextUpdates:
             files += found
             for notice in notices:
                 self._notify(notice)
+        skills = self._offers.triggered(prompt, history) if self._offers else ()
         hashes = {message.origin.where: message.origin.hash for message in files}
         updates = self.collect(agent, replace(history, seen=history.seen | hashes))
-        return (*files, *(message for message in updates if message.origin.where not in hashes))
+        return (*skills, *files, *(message for message in updates if message.origin.where not in hashes))
 
     def _exists(self, path: str) -> bool:
         return os.path.lexists(os.path.join(self._setting.roots.workspace, path))
 
     def collect(self, agent: Agent, history: History) -> tuple[Message, ...]:
         """The messages that go before the next request: mostly none."""
-        return (*self._join_git(history, agent), *self._join_changes(history, agent), *self._join_rules(history, agent))
+        skills = self._offers.for_files(history) if self._offers and history.seen else ()
+        joined = (*self._join_git(history, agent), *self._join_changes(history, agent))
+        return (*joined, *self._join_rules(history, agent), *skills)
 
     def _join_changes(self, history: History, agent: Agent) -> tuple[Message, ...]:
         """A resumed session knows the facts of the prefix that it was sent, even if another one is sent now."""

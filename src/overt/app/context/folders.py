@@ -3,6 +3,7 @@
 import os
 
 from overt.app.setting import Setting
+from overt.app.skills.folders import readable_skill_folders
 from overt.sandbox.profile import SandboxPlace, cache_folders
 
 
@@ -18,6 +19,6 @@ def sandbox_place(setting: Setting) -> SandboxPlace:
         cache_dir=os.path.realpath(environment.cache_dir),
         state_dir=os.path.realpath(environment.state_dir) if environment.state_dir else "",
         write=tuple(os.path.realpath(path) for path in config.allow_write),
-        read=tuple(os.path.realpath(path) for path in config.allow_read),
+        read=(*(os.path.realpath(path) for path in config.allow_read), *readable_skill_folders(setting)),
         caches=cache_folders(os.path.realpath(environment.home), environment.variables),
     )

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from overt.app.options import Options
 from overt.app.setting import Setting
+from overt.app.skills.library import SkillLibrary
 from overt.config.rules import did_you_mean, nearest, printable
 from overt.context import prefix_sources
 from overt.context.prefix_sources import IndexedNote
@@ -74,12 +75,20 @@ class Fragments:
     `prompt` is the system prompt as things stand. `notices` tells what was cut or left out.
     """
 
-    def __init__(self, options: Options, setting: Setting, sandbox: SandboxState, redactor: Redactor) -> None:
+    def __init__(
+        self,
+        options: Options,
+        setting: Setting,
+        sandbox: SandboxState,
+        redactor: Redactor,
+        skills: SkillLibrary | None = None,
+    ) -> None:
         self.prompt = prefix_sources.built_in_prompt()
         self.setting = setting
         self._options = options
         self._sandbox = sandbox
         self._redactor = redactor
+        self.skills = skills
         self._recipe = setting.config.recipe
         self._folders = rule_folders(setting)
         self._found: dict[str, tuple[SourceFile, ...]] = {}
@@ -159,6 +168,16 @@ class Fragments:
         # Always the usual mode, so that sessions in all modes share what a server has cached.
         self._first_facts = self._first_facts or self.facts("review", budget_usd=budget_usd)
         return (prefix_sources.environment(self._first_facts, cap=cap),)
+
+    def skill_index(self, cap: int) -> tuple[Fragment, ...]:
+        """Return the list of skills, and tell the user of names that do not fit. Shortened descriptions can be
+        searched."""
+        index = self.skills.index(cap) if self.skills else None
+        if index is None:
+            return ()
+        if missing := sum(not skill.listed for skill in index.skills):
+            self._left_out.append(say("skills.unlisted", count=missing, all=len(index.skills), cap=cap))
+        return (Fragment(key="skills", text=index.text, origin=Origin(kind="harness", where="skills")),)
 
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -295,7 +314,7 @@ BUILT_IN = (
     ContextSource(key="project", order=30, read=Fragments.project_rules),
     ContextSource(key="instructions", order=40, read=Fragments.instruction_files),
     ContextSource(key="memory", order=50, read=Fragments.notes),
-    ContextSource(key="skills", order=60, read=lambda _fragments, _cap: ()),  # there are none yet
+    ContextSource(key="skills", order=60, read=Fragments.skill_index, for_small_models=False),
     ContextSource(key="environment", order=70, read=Fragments.environment, for_small_models=False),
     ContextSource(key="append", order=80, read=lambda fragments, _: fragments.appended()),
 )

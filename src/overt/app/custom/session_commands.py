@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from overt.agent.agent import UnlistedTools
+from overt.app.services import Services
 from overt.app.setting import Setting
 from overt.core.errors import UsageError
 from overt.lib.translations import say
@@ -11,7 +12,6 @@ from overt.lib.translations import say
 if TYPE_CHECKING:
     from overt.app.command_registry import CommandRegistry
     from overt.app.slash_command import Command
-    from overt.app.workspace_services import WorkspaceServices
 
 
 def names_command(text: str) -> bool:
@@ -20,12 +20,13 @@ def names_command(text: str) -> bool:
 
 
 class SessionCommands:
-    """`extra` are the commands of a package. Nothing is loaded or read before a command is looked up."""
+    """Nothing is loaded or read before a command is looked up."""
 
-    def __init__(self, setting: Setting, shared: "WorkspaceServices", extra: "Iterable[Command]") -> None:
+    def __init__(self, setting: Setting, services: Services) -> None:
         self._setting = setting
-        self._shared = shared
-        self._extra = tuple(extra)
+        self._shared = services.workspace.shared
+        self._skills = services.skills
+        self._extra = services.commands
         self._registry: tuple[int, CommandRegistry] | None = None
 
     @property
@@ -41,6 +42,10 @@ class SessionCommands:
                 from overt.app.mcp.prompts import prompt_commands  # late: 1 ms
 
                 extra = (*prompt_commands(known), *extra)
+            if self._skills:
+                from overt.app.skills.commands import skill_commands  # late: 1 ms
+
+                extra = (*skill_commands(self._skills), *extra)
             self._registry = version, CommandRegistry(extra, self._read_files)
         return self._registry[1]
 

@@ -1,4 +1,4 @@
-"""Tools that the model is not sent in the first request: rare ones of ours, and those of MCP servers.
+"""Tools and skills that the model is not sent in the first request: rare ones of ours, and those of MCP servers.
 
 The tool list of a session never changes, so that what a vendor has cached stays valid. At the start of a session, MCP
 servers whose tools are known and fit into `tools.mcp_tokens` are listed whole. All others are looked up with
@@ -14,6 +14,7 @@ from msgspec import json
 from msgspec.structs import replace
 
 from overt.app.setting import Setting
+from overt.app.skills.library import SkillLibrary
 from overt.core.capabilities import Effect, ToolMatches
 from overt.core.errors import ToolError
 from overt.core.requests import ToolSpec
@@ -48,12 +49,14 @@ class ToolCatalog:
         *,
         effects: frozenset[Effect],
         recorded_tools: Iterable[str] | None = None,
+        skills: SkillLibrary | None = None,
     ) -> None:
         self.flatten = self.offline = False
         self._setting = setting
         self._known = known if "mcp" in effects else None
         self._connect = connect
         self._effects = effects
+        self._skills = skills if "skills" in effects else None
         self._recorded_tools = None if recorded_tools is None else tuple(recorded_tools)
         self._version = -1
         self._server_tools: dict[str, Tool] = {}
@@ -65,13 +68,16 @@ class ToolCatalog:
 
     @cached_property
     def listed(self) -> dict[str, Tool]:
-        """Tools of MCP servers that are sent with the first request. It is decided once."""
+        """Tools of MCP servers that are sent with the first request, and the tool that loads skills if there are some.
+        It is decided once."""
         if self._recorded_tools is not None:
             chosen = {self._server_of(name) for name in self._recorded_tools}
         else:
             chosen = self._fitting()
         tools = (self._tools_of(entry) for entry in self.entries if entry.name in chosen)
-        return {name: tool for each in tools for name, tool in each.items()}
+        listed = {name: tool for each in tools for name, tool in each.items()}
+        skill = self._setting.tools.find("skill")
+        return {**listed, skill.name: skill} if skill and self._skills and self._skills.is_listed else listed
 
     def _fitting(self) -> set[str]:
         """Return the servers that fit into the budget together, in the order of the configuration."""
@@ -90,6 +96,7 @@ class ToolCatalog:
             name: tool
             for name, tool in self._setting.tools.for_effects(effects).items()
             if tool.rare and name not in config.tools.disabled and not self._is_denied(tool)
+            if name != "skill" or self._skills
         }
 
     def _server_of(self, name: str) -> str:
@@ -105,7 +112,10 @@ class ToolCatalog:
         listed = {self._server_of(name) for name in self.listed}
         servers = [entry.name for entry in self.entries if entry.name not in listed]
         more = f" and {len(servers) - MOST_NAMED} more" if len(servers) > MOST_NAMED else ""
-        parts = [", ".join(self._rare)] if self._rare else []
+        rare = [name for name in self._rare if name != "skill"]
+        skills = self._skills.searchable_names() if self._skills else ()
+        parts = [", ".join(rare)] if rare else []
+        parts += [f"the skills {', '.join(skills)}"] if skills else []
         if servers:
             parts.append(f"the MCP servers {', '.join(servers[:MOST_NAMED])}{more}")
         elif self.entries:
@@ -141,13 +151,14 @@ class ToolCatalog:
         if problems and query not in tools and not rank(query, _texts(tools), 1, least_shared=2):
             problems = await self._load_missing(SEARCH_WITHIN_S - ENOUGH_AFTER_S)
             tools |= self._known_server_tools()
-        names = [query] if query in tools else rank(query, _texts(tools), limit)
-        specs = (tools[name].spec for name in names)
-        return ToolMatches(
-            specs=tuple(flatten_schema(spec) if self.flatten else spec for spec in specs),
-            total=len(tools),
-            problems=problems,
-        )
+        skills = self._skills.summaries() if self._skills else {}
+        texts = {**{name: f"{name} {name} {skill.description}" for name, skill in skills.items()}, **_texts(tools)}
+        names = [query] if query in texts else rank(query, texts, limit)
+        specs = [skills[name] if name not in tools else self._shown(tools[name]) for name in names]
+        return ToolMatches(specs=tuple(specs), total=len(texts), problems=problems)
+
+    def _shown(self, tool: Tool) -> ToolSpec:
+        return flatten_schema(tool.spec) if self.flatten else tool.spec
 
     def suggest(self, task: str, limit: int) -> tuple[ToolSpec, ...]:
         """Return tools of servers that a task seems to need, for a model that does not look for tools itself.

@@ -42,6 +42,7 @@ from overt.core.settings import (
     ProviderEntry,
     Quirks,
     Sandbox,
+    SkillSettings,
     Timeouts,
     UndoSettings,
     WebSettings,
@@ -256,6 +257,7 @@ SETTINGS: dict[str, KeyType] = {
             keep=whole_number("a whole number of files from 1 to 100", 1, 100),
         ),
     ),
+    **_below("skills", _fields(SkillSettings)),
     **_below("web", _fields(WebSettings, search_url=ADDRESS, api_key_env=KEY_VARIABLE)),
 }
 """Every key outside of `providers`, in the order in which `overt config` shows them."""

@@ -1,0 +1,133 @@
+"""The list of skills that every request of a session begins with: all names, and descriptions as far as they fit."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from msgspec import Struct
+
+from overt.extensions.skills import Skill
+
+HEAD = "# Skills\nInstructions for certain kinds of work. If a task fits one, load it with `skill` before you begin. "
+SHORTENED = "Descriptions that end in … go on; toolsearch looks through all of them."
+SHORTEST, USUAL = 40, 100
+"""Characters: a description that would have to be shorter is left out, so that others can have the usual length."""
+MORE = "and {count} more, which toolsearch finds"
+
+
+class ShownSkill(Struct, frozen=True, kw_only=True):
+    """How a skill appears in the index: `shown` of the `size` characters of its description. Without `listed`, not
+    even its name is in it."""
+
+    name: str
+    shown: int
+    size: int
+    listed: bool = True
+
+    @property
+    def shortened(self) -> bool:
+        return self.shown < self.size or not self.listed
+
+
+class SkillIndex(Struct, frozen=True, kw_only=True):
+    """The text for the model, and what of each skill is in it."""
+
+    text: str = ""
+    skills: tuple[ShownSkill, ...] = ()
+
+    @property
+    def shortened(self) -> tuple[ShownSkill, ...]:
+        return tuple(skill for skill in self.skills if skill.shortened)
+
+
+def arrange_skills(
+    skills: Sequence[Skill], *, include: Sequence[str] | None, exclude: Sequence[str], order: Sequence[str]
+) -> tuple[Skill, ...]:
+    """Return the skills of the index in their order. All three hold names or patterns; what `order` does not name
+    follows as it was found."""
+    chosen = [
+        skill
+        for skill in skills
+        if (include is None or matches_any(skill.name, include)) and not matches_any(skill.name, exclude)
+    ]
+
+    def place(skill: Skill) -> int:
+        return next((index for index, name in enumerate(order) if fnmatchcase(skill.name, name)), len(order))
+
+    return tuple(sorted(chosen, key=place))
+
+
+def matches_any(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def make_index(skills: Sequence[Skill], cap: int) -> SkillIndex:
+    """Make the list of skills with at most `cap` characters; one outside of ASCII counts as three.
+
+    All descriptions are shortened to the same length. If that would be too short, those of the first skills are kept
+    at the usual length, and of the others only the names are listed.
+    """
+    if not skills:
+        return SkillIndex()
+    left = cap - _weight(HEAD) - _weight(SHORTENED)
+    length = _longest_that_fits(skills, left)
+    if length >= SHORTEST:
+        return _render(skills, len(skills), length)
+    names = [_weight(f", {skill.name}") for skill in skills]
+    left -= sum(names)
+    described = 0
+    for skill, name in zip(skills, names, strict=True):
+        left -= _weight(_line(skill, USUAL)) + 1 - name
+        if left < 0:
+            break
+        described += 1
+    return _render(skills, described, USUAL, cap=cap)
+
+
+def _longest_that_fits(skills: Sequence[Skill], left: int) -> int:
+    """Return the greatest length to which all descriptions can be shortened, 0 if none fits."""
+    low, high = 0, max(len(skill.about) for skill in skills)
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = sum(_weight(_line(skill, middle)) + 1 for skill in skills) <= left
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return low
+
+
+def _render(skills: Sequence[Skill], described: int, length: int, *, cap: int = 0) -> SkillIndex:
+    lines = [_line(skill, length) for skill in skills[:described]]
+    shown = [
+        ShownSkill(name=skill.name, shown=len(_shorten(skill.about, length).removesuffix("…")), size=len(skill.about))
+        for skill in skills[:described]
+    ]
+    names, others = list[str](), skills[described:]
+    left = cap - _weight("\n".join((HEAD, SHORTENED, *lines)))
+    for skill in others:
+        left -= _weight(skill.name) + 2
+        listed = left >= 0
+        names += [skill.name] if listed else []
+        shown.append(ShownSkill(name=skill.name, shown=0, size=len(skill.about), listed=listed))
+    if missing := len(others) - len(names):
+        names.append(MORE.format(count=missing))
+    if names:
+        lines.append(f"{'Others' if lines else 'Names'}: {', '.join(names)}")
+    index = SkillIndex(skills=tuple(shown))
+    head = HEAD + (SHORTENED if index.shortened else "")
+    return SkillIndex(text="\n".join((head.rstrip(), *lines)), skills=index.skills)
+
+
+def _line(skill: Skill, length: int) -> str:
+    return f"- {skill.name}: {_shorten(skill.about, length)}"
+
+
+def _shorten(text: str, length: int) -> str:
+    """Cut a text at a word, with a mark."""
+    if len(text) <= length:
+        return text
+    start = text[: max(length - 1, 0)]
+    word, blank, _ = start.rpartition(" ")
+    return f"{(word if blank and len(word) > length // 2 else start).rstrip(' ,;:.')}…"
+
+
+def _weight(text: str) -> int:
+    """Characters, those outside of ASCII three times: they take about as many tokens."""
+    return len(text) if text.isascii() else len(text) + 2 * sum(not character.isascii() for character in text)

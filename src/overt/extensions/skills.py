@@ -1,0 +1,289 @@
+"""Skills: folders with a `SKILL.md` that tells the model how to do a kind of work (agentskills.io).
+
+Loading is tolerant: what is wrong with a skill is said in its `problems`, and it is used as far as it can be.
+`skill_check` is strict.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from overt.extensions.discovery import ExtensionFolder, Scope
+from overt.lib.front_matter import FrontMatter, read_front_matter
+from overt.lib.paths import lies_in
+from overt.lib.read_file import read_regular
+
+FILE_NAMES = ("SKILL.md", "skill.md")
+LARGEST_FILE = 256 * 1024
+LONGEST_DESCRIPTION = 1024
+LONGEST_NAME = 64
+MOST_SKILLS = 2000
+"""Of one folder."""
+MOST_FILES = 100
+"""Files of a skill that are listed for the model."""
+NAME = re.compile(r"[^\W_]+([.-][^\W_]+)*")
+UNSUPPORTED = ("model", "effort", "context", "agent", "background", "hooks", "shell", "runAs")
+"""Keys of other programs that this version does not use yet."""
+BUILT_IN_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "built_in_skills")
+BUILT_IN = ExtensionFolder(path=BUILT_IN_FOLDER, scope="built-in", where="built-in")
+
+
+class Skill(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One skill. `path` is its SKILL.md, `where` how its folder is shown.
+
+    A trigger is a phrase, or a regular expression between slashes; a prompt that holds it brings the skill along.
+    `paths` are patterns of files: when one is read or edited, the skill is offered. `allowed_tools` and
+    `disallowed_tools` are permission rules for the turn in which it is loaded. `size` counts the characters of its
+    text. If it is not `for_model`, only the user starts it, with `/name`.
+    """
+
+    name: str
+    description: str
+    path: str
+    where: str
+    scope: Scope
+    when_to_use: str = ""
+    argument_hint: str = ""
+    triggers: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    allowed_tools: str = ""
+    disallowed_tools: str = ""
+    disabled: bool = False
+    for_model: bool = True
+    for_user: bool = True
+    size: int = 0
+    problems: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> str:
+        return os.path.dirname(self.path)
+
+    @property
+    def about(self) -> str:
+        """The description, with when to use it."""
+        return f"{self.description} {self.when_to_use}".strip()
+
+
+class StoredSkill(Struct, frozen=True, kw_only=True):
+    """A skill as it was read from a file with this `stamp`, which is another one when the file changes."""
+
+    stamp: tuple[int, int, int]
+    skill: Skill
+
+
+class SkillFiles(Struct, frozen=True, kw_only=True):
+    """The skills of several folders. Of two with one name the first counts, and the other one is `shadowed`.
+
+    `problems` are about folders that hold no skill that could be read. `stored` are all of them, to be read faster the
+    next time.
+    """
+
+    skills: tuple[Skill, ...] = ()
+    shadowed: tuple[Skill, ...] = ()
+    problems: tuple[str, ...] = ()
+    stored: dict[str, StoredSkill] = {}
+
+
+def read_skills(
+    folders: Sequence[ExtensionFolder], *, project: str = "", stored: Mapping[str, StoredSkill] | None = None
+) -> SkillFiles:
+    """Read the skills of all folders, those of `stored` that have not changed from there.
+
+    A skill of the project whose folder is a link must lie in a folder that the user was asked to trust.
+    """
+    stored, entries, problems = stored or {}, dict[str, StoredSkill](), list[str]()
+    trusted = [os.path.realpath(os.path.join(project, name)) for name in (".overt", ".agents", ".claude")]
+    skills, shadowed, places = dict[str, Skill](), list[Skill](), set[str]()
+    for folder in folders:
+        for name, path in _skill_paths(folder.path):
+            real, where = os.path.realpath(os.path.dirname(path)), f"{folder.where}/{name}"
+            if real in places:
+                continue  # the same folder by way of a link
+            places.add(real)
+            if folder.scope == "project" and not any(lies_in(real, place) for place in trusted):
+                problems.append(f"{where}: the folder is a link that leads out of the project's skills")
+                continue
+            try:
+                stamp, key = _stamp(path), f"{where}\n{path}"
+                entry = stored.get(key)
+                if entry is None or entry.stamp != stamp:
+                    entry = StoredSkill(stamp=stamp, skill=read_skill(path, where=where, folder=folder))
+            except OSError as error:
+                problems.append(f"{where}: SKILL.md cannot be read: {error.strerror}")
+                continue
+            entries[key] = entry
+            if entry.skill.name in skills:
+                shadowed.append(entry.skill)
+            else:
+                skills[entry.skill.name] = entry.skill
+    return SkillFiles(skills=tuple(skills.values()), shadowed=tuple(shadowed), problems=tuple(problems), stored=entries)
+
+
+def _skill_paths(folder: str) -> Iterator[tuple[str, str]]:
+    """Return the names of the folders that hold a SKILL.md, each with its path, in alphabetical order."""
+    try:
+        names = sorted(os.listdir(folder))[:MOST_SKILLS]
+    except OSError:
+        return
+    for name in names:
+        if not name.startswith(".") and (path := find_skill_file(os.path.join(folder, name))):
+            yield name, path
+
+
+def find_skill_file(folder: str) -> str:
+    """Return the path of the SKILL.md of a folder, or an empty string."""
+    return next((path for name in FILE_NAMES if os.path.isfile(path := os.path.join(folder, name))), "")
+
+
+def _stamp(path: str) -> tuple[int, int, int]:
+    state = os.stat(path)
+    return state.st_ctime_ns, state.st_size, state.st_ino
+
+
+def read_skill(path: str, *, where: str, folder: ExtensionFolder) -> Skill:
+    """Read one skill. Without front matter it has the name of its folder and its first paragraph as description."""
+    matter, problems = read_skill_file(path), list[str]()
+    fields = _Fields(matter.fields, problems)
+    if matter.problem:
+        problems.append(matter.problem)
+    elif not matter.fields:
+        problems.append("it has no front matter")
+    folder_name = os.path.basename(os.path.dirname(path))
+    name = fields.text("name")
+    if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        if name:
+            problems.append("its name may have only letters, digits and hyphens; it goes by its folder's name")
+        name = "-".join(re.findall(r"[^\W_]+", folder_name))[:LONGEST_NAME] or "skill"
+    elif name != folder_name:
+        problems.append(f"its folder is not called {name}")
+    description = " ".join(fields.text("description").split())
+    if not description:
+        description = _first_paragraph(matter.body)
+        problems.append("it has no description")
+    if len(description) > LONGEST_DESCRIPTION:
+        problems.append(f"its description has more than {LONGEST_DESCRIPTION} characters")
+    for key in UNSUPPORTED:
+        if key in matter.fields:
+            problems.append(f"`{key}` is not used by this version")
+    return Skill(
+        name=f"{folder.namespace}:{name}" if folder.namespace else name,
+        description=description,
+        path=path,
+        where=where,
+        scope=folder.scope,
+        when_to_use=" ".join((fields.text("when_to_use") or fields.text("when-to-use")).split()),
+        argument_hint=" ".join((fields.text("argument-hint") or " ".join(fields.texts("arguments"))).split()),
+        triggers=_usable_triggers(fields.texts("triggers"), problems),
+        paths=fields.texts("paths", commas=True),
+        allowed_tools=" ".join(fields.texts("allowed-tools")),
+        disallowed_tools=" ".join(fields.texts("disallowed-tools")),
+        disabled=fields.flag("disabled", usual=False),
+        for_model=not fields.flag("disable-model-invocation", usual=False),
+        for_user=fields.flag("user-invocable", usual=True),
+        size=len(matter.body.strip()),
+        problems=tuple(problems),
+    )
+
+
+def read_skill_file(path: str) -> FrontMatter:
+    """Read a SKILL.md as far as its first 256 KB."""
+    data, _ = read_regular(path, LARGEST_FILE)
+    return read_front_matter(data[:LARGEST_FILE].decode("utf-8", "replace"))
+
+
+class _Fields:
+    """Front matter whose values may have any type; one that does not fit is named in `problems` and left out."""
+
+    def __init__(self, fields: Mapping[str, object], problems: list[str]) -> None:
+        self._fields = fields
+        self._problems = problems
+
+    def text(self, name: str) -> str:
+        value = self._fields.get(name)
+        if isinstance(value, str):
+            return value.strip()
+        if value is None or isinstance(value, list | dict):
+            self._report(name, value, "a text")
+            return ""
+        return str(value)
+
+    def texts(self, name: str, *, commas: bool = False) -> tuple[str, ...]:
+        """Return a list; a single text is a list of one, or of those between commas."""
+        value = self._fields.get(name)
+        if isinstance(value, list):
+            return tuple(str(item).strip() for item in value if not isinstance(item, dict | list) and item is not None)
+        text = self.text(name)
+        return tuple(filter(None, (part.strip() for part in (text.split(",") if commas else [text]))))
+
+    def flag(self, name: str, *, usual: bool) -> bool:
+        value = self._fields.get(name)
+        if isinstance(value, str) and value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        if isinstance(value, bool):
+            return value
+        self._report(name, value, "true or false")
+        return usual
+
+    def _report(self, name: str, value: object, expected: str) -> None:
+        if value is not None:
+            self._problems.append(f"`{name}` must be {expected}")
+
+
+def _first_paragraph(body: str) -> str:
+    paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", body))
+    text = next((each for each in paragraphs if each and not each.startswith("#")), "")
+    return text[:LONGEST_DESCRIPTION]
+
+
+# ── triggers and paths ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _usable_triggers(triggers: Iterable[str], problems: list[str]) -> tuple[str, ...]:
+    usable: list[str] = []
+    for trigger in filter(None, triggers):
+        try:
+            _trigger_pattern(trigger)
+            usable.append(trigger)
+        except re.error as error:
+            problems.append(f"the trigger {trigger!r} is no regular expression: {error}")
+    return tuple(usable)
+
+
+def _trigger_pattern(trigger: str) -> re.Pattern[str]:
+    if len(trigger) > 2 and trigger.startswith("/") and trigger.endswith("/"):
+        return re.compile(trigger[1:-1], re.IGNORECASE)
+    return re.compile(rf"(?<!\w){re.escape(trigger)}(?!\w)", re.IGNORECASE)
+
+
+def triggered_by(skills: Iterable[Skill], prompt: str) -> tuple[Skill, ...]:
+    """Return the skills that have a trigger in the prompt."""
+    return tuple(
+        skill for skill in skills if any(_trigger_pattern(trigger).search(prompt) for trigger in skill.triggers)
+    )
+
+
+# ── what the model is given ──────────────────────────────────────────────────────────────────────────────
+
+
+def list_files(folder: str) -> tuple[str, ...]:
+    """Return the paths of the files of a skill beside its SKILL.md, relative to its folder, at most 100 of them."""
+    files: list[str] = []
+    for root, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__pycache__", "node_modules")))
+        prefix = os.path.relpath(root, folder)
+        files += [os.path.normpath(os.path.join(prefix, name)) for name in sorted(names) if not name.startswith(".")]
+        if len(files) > MOST_FILES:
+            break
+    return tuple(file for file in files if file not in FILE_NAMES)[:MOST_FILES]
+
+
+def new_skill(name: str, description: str) -> str:
+    """Return the text of a SKILL.md to begin with."""
+    title = name.replace("-", " ").capitalize()
+    return (
+        f"---\nname: {name}\ndescription: {description}\n---\n\n# {title}\n\n"
+        "1. Say what to look at first.\n2. Say what to do, and with which commands.\n"
+        "3. Say how to check that it worked.\n"
+    )
