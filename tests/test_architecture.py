@@ -120,6 +120,7 @@ def test_the_tools_and_their_effects_are_exactly_these() -> None:
         "toolcall": [],
         "webfetch": ["network"],
         "websearch": ["network"],
+        "memory": ["memory"],
     }
 
 

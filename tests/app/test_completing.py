@@ -191,7 +191,7 @@ async def test_pins_notes_rules_and_settings_are_offered(opened: Opener) -> None
         conversation.record(Pinned(text="never touch main"))
         assert await ask.inserts("/pin ") == ["last", "--off"]
         assert (await ask("/pin --off ")).choices == (Choice("--off 1", "1", "never touch main"),)
-        assert await ask.inserts("/memory ") == ["list", "add", "remove"]
+        assert await ask.inserts("/memory ") == ["list", "add", "remove", "keep", "undo"]
         assert await ask.inserts("/memory add ") == ["add --global"]
         await slash(conversation, "/memory add use tabs")
         removable = await ask.inserts("/memory remove ")

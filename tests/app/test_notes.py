@@ -26,9 +26,11 @@ def do(book: Notebook, text: str) -> tuple[str, ...]:
 
 
 def test_notes_are_added_listed_and_removed(book: Notebook) -> None:
-    assert do(book, "add Use pnpm") == ("Noted as project/use-pnpm. It joins at the start of the next session.",)
+    assert do(book, "add Use pnpm") == (
+        "Noted as project/use-pnpm. It joins at the start of the next session. `/memory undo` takes it back.",
+    )
     assert do(book, "add  --global 提交前跑测试") == (
-        "Noted as global/提交前跑测试. It joins at the start of the next session.",
+        "Noted as global/提交前跑测试. It joins at the start of the next session. `/memory undo` takes it back.",
     )
     assert do(book, "") == do(book, "list")
     assert do(book, "") == (
@@ -44,7 +46,7 @@ def test_notes_are_added_listed_and_removed(book: Notebook) -> None:
 def test_a_row_says_where_its_file_is(book: Notebook) -> None:
     do(book, "add --global Be kind")
     assert book.rows()[0] == NoteRow(
-        name="global/be-kind", first="Be kind", size=7, path="~/.config/overt/memory/be-kind.md"
+        name="global/be-kind", first="Be kind", size=7, path="~/.config/overt/memory/be-kind.md", by="person"
     )
 
 
@@ -70,7 +72,7 @@ def test_what_is_longer_than_what_joins_is_told(tmp_path: Path, book: Notebook) 
 def test_other_words_are_answered_with_the_usage(book: Notebook, words: str) -> None:
     with pytest.raises(OvertError) as caught:
         do(book, words)
-    assert caught.value.message == "/memory takes: nothing, add [--global] TEXT, or remove NAME"
+    assert caught.value.message == "/memory takes: nothing, add [--global] TEXT, remove NAME, keep NAME, or undo"
 
 
 def test_there_may_be_none(tmp_path: Path, book: Notebook) -> None:

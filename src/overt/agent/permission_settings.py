@@ -29,9 +29,7 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 class PermissionState:
     """The only part of the gate that changes: the user switches the mode, answers add rules or open the network, and
-    stored rules are taken back, all of it also while a turn runs. `remember` stores a rule for later sessions.
-
-    Rules of a command or a skill hold until the turn ends (`agent/turn_rules`). They never open the network."""
+    stored rules are taken back, all of it also while a turn runs. `remember` stores a rule for later sessions."""
 
     def __init__(self, terms: Terms, *, mode: Mode, remember: Callable[[Rule], None]) -> None:
         self.mode = mode

@@ -6,7 +6,6 @@ command or the network.
 """
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from overt.config.rules import ToolNames, parse_rule, resolve_rule, split_rules
 from overt.core.errors import ConfigError
@@ -31,12 +30,9 @@ def read_turn_rules(allowed: object, disallowed: object, *, origin: str, tools: 
     for action, value in fields:
         for text in rule_texts(value):
             try:
-                rule = resolve_rule(parse_rule(text, action, origin), tools, problems)
+                rules.append(resolve_rule(parse_rule(text, action, origin), tools, problems))
             except ConfigError as error:
                 problems.append(error.message)
-            else:
-                # As if a project had set it: such a rule cannot allow what is final.
-                rules.append(replace(rule, of_project=True))
     return TurnRules(rules=tuple(rules), problems=tuple(problems))
 
 

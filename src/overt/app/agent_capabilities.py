@@ -16,6 +16,7 @@ from overt.core.capabilities import (
     EndedJob,
     FindTools,
     LoadSkills,
+    Memory,
     Network,
     Notes,
     ReadFiles,
@@ -31,7 +32,7 @@ from overt.core.views import Todo
 if TYPE_CHECKING:
     from overt.app.skills.library import SkillLibrary
 
-Capability = ReadFiles | RunPrograms | AskUser | Notes | CallServers | FindTools | LoadSkills | Network
+Capability = ReadFiles | RunPrograms | AskUser | Notes | CallServers | FindTools | LoadSkills | Network | Memory
 MOST_DESCRIBED = 8
 """Paths that a person is told about before a command changes them."""
 
@@ -72,6 +73,8 @@ class AgentServices(Struct, frozen=True, kw_only=True):
     catalog: FindTools | None = None
     web: Network | None = None
     skills: "SkillLibrary | None" = None
+    memory: Callable[[Journal, bool], Memory] | None = None
+    """Makes the notes of one call, which are only shown in a preview."""
 
 
 NO_SERVICES = AgentServices()
@@ -147,7 +150,9 @@ class Capabilities:
                     return services.skills.preview() if preview else services.skills
                 case "network" if services.web is not None:
                     return services.web
-                case "network" | "delegate":
+                case "memory" if services.memory is not None:
+                    return services.memory(journal, preview)
+                case "network" | "memory" | "delegate":
                     raise ToolError(f"the effect {effect} is not available here")
                 case _:
                     assert_never(effect)

@@ -11,6 +11,7 @@ from overt.app.agent_capabilities import AgentServices, Capabilities
 from overt.app.agents import Agents
 from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
+from overt.app.context.session_memory import make_memory
 from overt.app.conversation import Conversation
 from overt.app.mcp.servers import server_secrets
 from overt.app.mcp.tool_catalog import ToolCatalog
@@ -79,7 +80,13 @@ async def open_conversation(
     models = SessionModels(options, setting, redactor, session.publish)
     spend_limit = SessionSpendLimit(setting.config.limits.budget_usd, lambda: session.spend)
     web = WebAccess(models, redactor, emit=session.emit, may_spend=lambda: spend_limit.check(session.history).refusal)
-    services = AgentServices(forms=forms, catalog=catalog, web=web, skills=skills)
+    services = AgentServices(
+        forms=forms,
+        catalog=catalog,
+        web=web,
+        skills=skills,
+        memory=lambda journal, preview: make_memory(session, journal, preview),
+    )
     hands = Capabilities(workspace, history=lambda: session.history, effects=effects, services=services)
     fragments = Fragments(options, setting, sandbox, redactor, skills)
     is_new = not options.resume and not options.continue_last

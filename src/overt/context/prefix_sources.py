@@ -50,8 +50,8 @@ def files(key: str, title: str, sources: Sequence[SourceFile], cap: int) -> tupl
 def file(key: str, head: str, source: SourceFile, room: int) -> Fragment:
     """`lines` are those that are shown; `hash` is of the whole file, so a part of one too large to read has none."""
     text = source.text()
-    body = text.strip()
-    skipped = text[: len(text) - len(text.lstrip())].count("\n")
+    body = source.body()
+    skipped = text[: text.index(body, source.start)].count("\n")
     shown = body[:room].rstrip()
     lines = f"{skipped + 1}-{skipped + shown.count(chr(10)) + 1}" if shown else ""
     digest = sha256(source.content).hexdigest() if source.whole else ""
@@ -91,7 +91,7 @@ def notes(title: str, where: str, entries: Sequence[IndexedNote], cap: int) -> t
     lines = [f"# {title} ({where})"]
     longer: list[IndexedNote] = []
     for entry in entries:
-        text = entry.source.text().strip()
+        text = entry.source.body()
         short = text if "\n" not in text and len(text) <= WIDEST else ""
         lines.append(f"- {entry.name}: {short or entry.first[:WIDEST]}")
         longer += [] if short else [entry]
@@ -102,7 +102,7 @@ def notes(title: str, where: str, entries: Sequence[IndexedNote], cap: int) -> t
         return (_index(f"{index[:cap]}\n{mark}", where, entries, cap=cap),)
     bodies: list[Fragment] = []
     for entry in longer:
-        size = len(entry.source.text().strip())
+        size = len(entry.source.body())
         bodies += [file("notes", f"## {entry.name}", entry.source, left)] if left > 0 else []
         index += "" if left > 0 else f"\n[left out, no room: {entry.name}]"
         left -= size

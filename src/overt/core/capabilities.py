@@ -15,9 +15,9 @@ from overt.core.questions import FormAnswer, QuestionForm
 from overt.core.requests import ToolSpec
 from overt.core.views import FileDiff, Todo
 
-Effect = Literal["read", "write", "run", "network", "ask", "delegate", "notes", "mcp", "discover", "skills"]
+Effect = Literal["read", "write", "run", "network", "ask", "delegate", "notes", "mcp", "discover", "skills", "memory"]
 
-WRITING: frozenset[Effect] = frozenset({"write", "run", "network", "delegate", "mcp"})
+WRITING: frozenset[Effect] = frozenset({"write", "run", "network", "delegate", "mcp", "memory"})
 """Effects that change something outside the conversation; calls without any of them run in parallel."""
 
 
@@ -280,6 +280,28 @@ class LoadSkills(Protocol):
     async def load(self, name: str, arguments: str) -> LoadedSkill: ...
 
 
+class RecalledNote(Struct, frozen=True, kw_only=True):
+    """A note. `stale` says which files it speaks of have changed since it was written."""
+
+    name: str
+    text: str
+    stale: str = ""
+
+
+class Memory(Protocol):
+    """Notes for later sessions. What is written is shown to the user, who can take it back."""
+
+    def remember(self, text: str, *, everywhere: bool) -> str:
+        """Write a note for this project or for every project, and return its name."""
+        ...
+
+    def recall(self, query: str) -> tuple[RecalledNote, ...]: ...
+
+    def forget(self, name: str) -> str:
+        """Delete a note and return its whole name."""
+        ...
+
+
 class FetchedPage(Struct, frozen=True, kw_only=True):
     """The text of a web page, or the answer to the question about it (`answered`). `url` is where it came from last.
 
@@ -329,6 +351,7 @@ EFFECT_OF: dict[type, Effect] = {
     FindTools: "discover",
     LoadSkills: "skills",
     Network: "network",
+    Memory: "memory",
 }
 
 AVAILABLE: frozenset[Effect] = frozenset(EFFECT_OF.values())

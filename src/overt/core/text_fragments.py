@@ -31,15 +31,22 @@ class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SourceFile(Struct, frozen=True, kw_only=True):
-    """A file whose text joins the context. `where` is how it is shown; not `whole`: it has more than was read."""
+    """A file whose text joins the context. `where` is how it is shown; not `whole`: it has more than was read.
+
+    What stands before the character `start` does not join: a note has a head that is not for the model.
+    """
 
     path: str
     where: str
     content: bytes
     whole: bool = True
+    start: int = 0
 
     def text(self) -> str:
         return self.content.decode("utf-8", "replace").removeprefix("\ufeff")
+
+    def body(self) -> str:
+        return self.text()[self.start :].strip()
 
 
 class Fragment(Struct, frozen=True, kw_only=True, omit_defaults=True):

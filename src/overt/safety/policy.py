@@ -35,9 +35,10 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 BY_MODE: dict[Mode, dict[str, Action]] = {
-    "review": dict.fromkeys(("edit", "command", "boxed", "server", "open server", "web", "other"), "ask"),
+    "review": dict.fromkeys(("edit", "memory", "command", "boxed", "server", "open server", "web", "other"), "ask"),
     "auto": {
         "edit": "allow",
+        "memory": "allow",
         "command": "ask",
         "boxed": "allow",
         "server": "allow",
@@ -45,9 +46,10 @@ BY_MODE: dict[Mode, dict[str, Action]] = {
         "web": "ask",
         "other": "ask",
     },
-    "yolo": dict.fromkeys(("edit", "command", "boxed", "server", "open server", "web", "other"), "allow"),
+    "yolo": dict.fromkeys(("edit", "memory", "command", "boxed", "server", "open server", "web", "other"), "allow"),
     "plan": {
         "edit": "deny",
+        "memory": "deny",
         "command": "deny",
         "boxed": "allow",
         "server": "ask",
@@ -58,7 +60,8 @@ BY_MODE: dict[Mode, dict[str, Action]] = {
 }
 """`boxed` is a command while a sandbox stands; in `plan` its box cannot write to the workspace. `server` is an MCP
 server that is remote or runs in a sandbox, `open server` one that runs without. `web` is a tool that only reads the
-web: nothing changes here, but the request says something to others."""
+web: nothing changes here, but the request says something to others. `memory` is a note for later sessions, which would
+believe whatever a file or a page made the model write."""
 
 
 class PathFacts(Struct, frozen=True, kw_only=True):
@@ -160,6 +163,8 @@ class CallFacts(Struct, frozen=True, kw_only=True):
             return "server" if self.world.boxed or self.subject.remote else "open server"
         if self.effects == {"network"}:
             return "web"
+        if "memory" in self.effects:
+            return "memory"
         return "edit" if "write" in self.effects else "command" if "run" in self.effects else "other"
 
 
@@ -216,6 +221,8 @@ def judge_by_mode(facts: CallFacts) -> Verdict:
         return Verdict(action=fallback, rule="fallback", origin="permissions.fallback", by="rule", why="no rule speaks")
     if facts.kind == "web" and BY_MODE[mode]["web"] == "ask":
         return _ask_about_web(subject, mode)
+    if facts.kind == "memory" and BY_MODE[mode]["memory"] == "ask":
+        return _ask_about_memory(subject, mode)
     reach = facts.world.reach if facts.dangerous else None
     if facts.kind == "server" and BY_MODE[mode]["server"] == "ask" and (subject.remote or mode == "plan"):
         return _ask_about_server(facts)
@@ -259,6 +266,14 @@ def _ask_about_web(subject: Subject, mode: Mode) -> Verdict:
         remedy=f"Allow it with `{flag}` or start a chat.",
         allowed_by=(flag,),
     )
+
+
+def _ask_about_memory(subject: Subject, mode: Mode) -> Verdict:
+    """Ask about a note. A run that cannot ask does not write it: nobody would see where it came from."""
+    flag = f"--allowedTools {subject.tool}"
+    remedy = f"Allow it with `{flag}` or `--permission-mode auto`."
+    why = f"{mode} mode"
+    return Verdict(action="ask", rule=mode, origin="mode", by="mode", why=why, remedy=remedy, allowed_by=(flag,))
 
 
 def _protected(path: str) -> str | None:

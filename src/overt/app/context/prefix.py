@@ -23,6 +23,7 @@ from overt.core.settings import Mode, is_file_name
 from overt.core.text_fragments import Fragment, Origin, SourceFile
 from overt.extensions import environment_facts, instructions, memory
 from overt.extensions.instructions import RULES, RuleFolders
+from overt.extensions.note_sources import find_changes
 from overt.lib.paths import display_path
 from overt.lib.redaction.redact import Redactor
 from overt.lib.text import visible
@@ -249,7 +250,7 @@ class Fragments:
 
     def notes(self, cap: int) -> tuple[Fragment, ...]:
         if "memory" not in self._found and not self._recipe.strict:
-            self._notes = {scope: memory.list_notes(note_folders(self.setting), scope) for scope in _scopes()}
+            self._notes = {scope: self._current_notes(scope) for scope in memory.SCOPES}
         path = os.path.join(self._folders.project, memory.PROJECT_FILE)
         return (
             *self._shelf("global", "Notes for every project"),
@@ -257,13 +258,21 @@ class Fragments:
             *self._shelf("project", "Private notes for this project"),
         )
 
+    def _current_notes(self, scope: memory.Scope) -> tuple[memory.Note, ...]:
+        """Return the notes whose files are as they were. Others may be wrong now, so the model is not sent them."""
+        notes = memory.list_notes(note_folders(self.setting), scope)
+        stale = [note for note in notes if find_changes(note.origin.files, self._folders.project)]
+        if stale:
+            self._left_out.append(say("memory.left_out", names=", ".join(note.id for note in stale)))
+        return tuple(note for note in notes if note not in stale)
+
     def _shelf(self, scope: memory.Scope, title: str) -> tuple[Fragment, ...]:
         folder = display_path(note_folders(self.setting).folder(scope), home=self.setting.environment.home)
         entries = [
             IndexedNote(
                 name=note.name,
                 first=note.first,
-                source=SourceFile(path="", where=f"{folder}/{note.name}.md", content=note.content),
+                source=SourceFile(path="", where=f"{folder}/{note.name}.md", content=note.content, start=note.start),
             )
             for note in self._notes.get(scope, ())
         ]
@@ -354,7 +363,3 @@ def nested_names(setting: Setting) -> tuple[str, ...]:
     """The names under which a folder further down may have rules of its own."""
     names = (source.key for source in sources_of(setting))
     return tuple(RULES if name == "project" else name for name in names if name == "project" or _walks(name))
-
-
-def _scopes() -> tuple[memory.Scope, memory.Scope]:
-    return "global", "project"

@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from overt.app.slash_command import Command
 
 
-def names_command(text: str) -> bool:
-    """True if a line is meant for a command. `/usr/lib is full` is a prompt: no command has a slash in its name."""
-    return text.startswith("/") and "/" not in text[1:].partition("\n")[0].split(" ", 1)[0]
-
-
 class SessionCommands:
     """Nothing is loaded or read before a command is looked up."""
 

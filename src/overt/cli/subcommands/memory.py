@@ -16,12 +16,14 @@ ABOUT = """Private notes that the model is given at the start of every session, 
   overt memory                       list them, with OVERT.md of the project
   overt memory add "use pnpm"        for this project
   overt memory add --global "…"      for every project
-  overt memory remove NAME           as the list names it"""
+  overt memory remove NAME           as the list names it
+  overt memory keep NAME             it is right, although its files have changed
+  overt memory undo                  take the last change back"""
 
 COMMAND = CommandLine(
     name="overt memory",
     about=ABOUT,
-    words="[list | add TEXT | remove NAME]",
+    words="[list | add TEXT | remove NAME | keep NAME | undo]",
     flags=(
         FOLDER,
         Flag("--global", "add: for every project"),
@@ -40,9 +42,14 @@ def run(argv: list[str], registries: Registries) -> int:
         case () | ("list",):
             print_lines(cut_line(line, WIDEST) for line in note_lines(book, how="overt memory"))
         case ("add", *words) if words:
-            print_lines([say("memory.added", name=book.add(" ".join(words), everywhere=args.switch("global")))])
+            name = book.add(" ".join(words), everywhere=args.switch("global"))
+            print_lines([say("memory.added", name=name, how="overt memory")])
         case ("remove" | "rm", name):
             print_lines([say("memory.removed", name=book.remove(name))])
+        case ("keep", name):
+            print_lines([say("memory.kept", name=book.keep(name))])
+        case ("undo",):
+            print_lines([book.undo()])
         case _:
             raise UsageError(say("memory.usage", how="overt memory"))
     return 0

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from overt.app.conversation import Conversation
-from overt.app.custom.session_commands import names_command
+from overt.app.custom.typed_lines import names_command
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.options import Options
 from overt.app.session import follow

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from overt import __version__
 from overt.app.chat.chat_preferences import start
-from overt.app.custom.session_commands import names_command
+from overt.app.custom.typed_lines import expand_note, names_command
 from overt.app.inspect.queries import colour_wanted
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
@@ -148,6 +148,7 @@ class PlainChat:
             self._start.prompts.add(kept)
 
     def _handle(self, text: str) -> bool:
+        text = expand_note(text)
         if text.startswith("!") and text[1:].strip():
             self._turn(lambda: self._conversation.command(text[1:].strip()))
             return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from overt.app.command_registry import CommandRegistry
-from overt.app.custom.session_commands import names_command
+from overt.app.custom.typed_lines import names_command
 from overt.core.errors import OvertError
 from overt.core.messages import Image
 from overt.frontends.tui.chat.prompt_queue import IMAGE, Prompt

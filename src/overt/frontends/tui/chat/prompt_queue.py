@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from overt.app.custom.typed_lines import expand_note
 from overt.core.events import Event, TurnEnded, UserSpoke
 from overt.core.text_fragments import STEERED
 from overt.frontends.tui.terminal.rows import Row, Span, cut, row
@@ -48,7 +49,8 @@ class PromptQueue:
     # ── what comes ───────────────────────────────────────────────────────────────────────────────────────
 
     def send(self, prompt: Prompt, *, queue: bool = False) -> None:
-        """Send a prompt, a slash command or a shell command."""
+        """Send a prompt, a slash command, a shell command or a note."""
+        prompt = prompt._replace(text=expand_note(prompt.text))
         chat, text = self._chat, prompt.text
         slash = chat.command_runner.is_command(text)
         if self.running and not queue and slash and chat.command_runner.anytime(text):

@@ -18,7 +18,7 @@ KEYS = {
     ),
     "working": ("steer", "queue", "interrupt"),
     "asked": ("once", "session", "always", "no", "no_at_once"),
-    "signs": ("slash", "at", "shell", "question"),
+    "signs": ("slash", "at", "shell", "note", "question"),
 }  # fmt: skip
 
 
