@@ -17,6 +17,7 @@ from tests.journeys.journey_kit import call, calls, messages
 from overt.app.conversation import Conversation
 from overt.app.options import Options
 from overt.app.session import follow
+from overt.config.describe_files import describe_file
 from overt.config.paths import read_environment
 from overt.config.trust import trust
 from overt.core.errors import UsageError
@@ -84,6 +85,14 @@ async def test_nothing_of_an_untrusted_folder_is_a_command(project: Project) -> 
     async with project.opened([], project.options()) as (conversation, _):
         for name in ("/fix", "/other"):
             assert (await refused(conversation, name)).startswith(f"There is no command {name}.")
+
+
+def test_the_question_of_trust_shows_what_a_command_allows_and_runs(project: Project) -> None:
+    project.write(fix="---\nallowed-tools: Bash(make:*)\n---\nFix it.\n!`git log`\n")
+    assert describe_file(str(project.folder), ".overt/commands/fix.md") == (
+        "allowed-tools: Bash(make:*)",
+        "!`git log`",
+    )
 
 
 @awaited

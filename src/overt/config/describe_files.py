@@ -43,7 +43,21 @@ def describe_file(project: str, name: str) -> tuple[str, ...]:
         return _claude_settings(path)
     if name.endswith((".json", ".jsonc")):
         return _bounded(_programs(path))
+    if "/commands/" in name and name.endswith(".md"):
+        return _bounded(_command_lines(path))
     return ()
+
+
+def _command_lines(path: str) -> Iterator[str]:
+    """Return the lines of a Markdown command that allow tools or run programs."""
+    try:
+        data, _ = read_regular(path, LARGEST)
+    except OSError as error:
+        yield f"cannot be read: {error.strerror}"
+        return
+    for line in data.decode("utf-8", "replace").splitlines():
+        if "!`" in line or line.startswith("allowed-tools:"):
+            yield line.strip()
 
 
 def server_target(entry: ServerEntry) -> str:

@@ -19,7 +19,6 @@ from msgspec import DecodeError, Struct, ValidationError, convert, json, to_buil
 
 from overt.core.errors import OvertError
 from overt.lib.atomic import replace
-from overt.lib.front_matter import FENCE
 from overt.lib.paths import slug
 from overt.lib.read_file import read_regular
 
@@ -31,6 +30,7 @@ WORDS, NAME = 6, 40
 MOST_UNDONE = 50
 """Changes that can be taken back."""
 UNDO_FILE = ".changes.json"
+FENCE = "---\n"
 
 Scope = Literal["global", "project"]
 SCOPES: tuple[Scope, Scope] = ("global", "project")
@@ -135,9 +135,9 @@ def find_note(folders: NoteFolders, wanted: str) -> Note:
 
 def _read_note(scope: Scope, name: str, content: bytes) -> Note:
     text = content.decode("utf-8", "replace").removeprefix("\ufeff")
-    match = FENCE.match(text)
-    origin = _read_head(match[1]) if match else None
-    start = match.end() if match and origin else 0
+    head, end, _ = text.removeprefix(FENCE).partition(f"\n{FENCE}") if text.startswith(FENCE) else ("", "", "")
+    origin = _read_head(head) if end else None
+    start = len(FENCE) + len(head) + len(end) if origin else 0
     return Note(
         scope=scope, name=name, text=text[start:].strip(), content=content, start=start, origin=origin or UNKNOWN
     )
@@ -185,7 +185,7 @@ def add_note(folders: NoteFolders, scope: Scope, text: str, origin: NoteOrigin =
 def format_note(text: str, origin: NoteOrigin) -> bytes:
     fields = to_builtins(origin) if origin != UNKNOWN else {}
     head = "".join(f"{name}: {json.encode(value).decode()}\n" for name, value in fields.items())
-    return ((f"---\n{head}---\n" if head else "") + text + "\n").encode("utf-8", "replace")
+    return ((f"{FENCE}{head}{FENCE}" if head else "") + text + "\n").encode("utf-8", "replace")
 
 
 def update_note(folders: NoteFolders, note: Note, origin: NoteOrigin) -> None:

@@ -23,7 +23,6 @@ from overt.core.settings import Mode, is_file_name
 from overt.core.text_fragments import Fragment, Origin, SourceFile
 from overt.extensions import environment_facts, instructions, memory
 from overt.extensions.instructions import RULES, RuleFolders
-from overt.extensions.note_sources import find_changes
 from overt.lib.paths import display_path
 from overt.lib.redaction.redact import Redactor
 from overt.lib.text import visible
@@ -261,6 +260,10 @@ class Fragments:
     def _current_notes(self, scope: memory.Scope) -> tuple[memory.Note, ...]:
         """Return the notes whose files are as they were. Others may be wrong now, so the model is not sent them."""
         notes = memory.list_notes(note_folders(self.setting), scope)
+        if not any(note.origin.files for note in notes):
+            return notes
+        from overt.extensions.note_sources import find_changes  # late: 2 ms
+
         stale = [note for note in notes if find_changes(note.origin.files, self._folders.project)]
         if stale:
             self._left_out.append(say("memory.left_out", names=", ".join(note.id for note in stale)))
