@@ -81,3 +81,18 @@ def test_a_command_starts_a_turn_in_the_chat(place: Place) -> None:
         terminal.expect(PROMPT)
         terminal.type("/exit\n")
         assert messages(server)[-1]["content"] == "Greet Ada."
+
+
+def test_a_hash_in_the_chat_is_a_note_for_the_next_session(place: Place) -> None:
+    with ModelServer([Turn(text="Yes.")]) as server:
+        with place.chat(server=server) as terminal:
+            terminal.expect(PROMPT)
+            terminal.type("# Use tabs, never spaces\n")
+            terminal.expect("Noted as project/use-tabs-never-spaces.")
+            terminal.expect(PROMPT)
+            terminal.type("/exit\n")
+        assert server.posts == []
+        assert place.run("run", "which indentation?", server=server).code == 0
+        assert "Use tabs, never spaces" in messages(server)[0]["content"]
+    assert "project/use-tabs-never-spaces" in place.run("memory").out
+    assert place.run("memory", "undo").out == "Took back project/use-tabs-never-spaces.\n"
