@@ -113,6 +113,11 @@ def test_plain_text_is_context_where_a_session_or_a_prompt_begins() -> None:
     assert read_reply("PostToolUse", 0, "use tabs", "").context == ""
 
 
+def test_the_answer_of_a_hook_that_says_async_is_its_next_line() -> None:
+    reply = read_reply("PreToolUse", 0, '{"async": true}\nlog\n{"decision": "block", "reason": "no"}\n', "")
+    assert (reply.verdict, reply.reason) == ("deny", "no")
+
+
 def test_the_common_fields_are_read() -> None:
     output = {"continue": False, "stopReason": "enough", "systemMessage": "hi", "suppressOutput": True}
     reply = read_reply("PostToolUse", 0, json.encode(output).decode(), "")

@@ -54,7 +54,7 @@ def read_reply(event: str, code: int, stdout: str, stderr: str) -> HookReply:
         last = (stderr.strip() or stdout.strip()).rpartition("\n")[2][:200]
         how = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
         return failed(event, f"{how}: {last}" if last else how)
-    text = stdout.strip()
+    text = _without_async_line(stdout.strip())
     if not text.startswith("{"):
         return HookReply(context=text) if event in CONTEXT_EVENTS else HookReply()
     try:
@@ -62,6 +62,18 @@ def read_reply(event: str, code: int, stdout: str, stderr: str) -> HookReply:
     except (DecodeError, UnicodeDecodeError):
         return failed(event, "its output begins with { and is not JSON")
     return _read_fields(event, value)
+
+
+def _without_async_line(text: str) -> str:
+    """Return the answer of a hook that first says it will answer later: its next JSON line. It was waited for."""
+    first, _, rest = text.partition("\n")
+    if not rest or '"async"' not in first:
+        return text
+    try:
+        is_async = json.decode(first).get("async") is True
+    except (DecodeError, UnicodeDecodeError, AttributeError):
+        return text
+    return next((line for line in rest.splitlines() if line.startswith("{")), "") if is_async else text
 
 
 def _read_fields(event: str, value: dict[str, object]) -> HookReply:

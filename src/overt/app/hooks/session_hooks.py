@@ -28,7 +28,7 @@ APPROVE_IN_CHAT = "A hook wants a person to decide. Start a chat to approve it."
 
 
 class SessionHooks:
-    """An `AgentHooks` and an `AnswerCheck`. `notify` shows a notice to the user and records it."""
+    """The `AgentHooks` of a session, and an `AnswerCheck` for Stop. `notify` shows a notice and records it."""
 
     def __init__(self, runner: HookRunner, root: str, notify: Callable[[Noticed], None]) -> None:
         self.runner = runner
@@ -173,9 +173,10 @@ class SessionHooks:
 
     async def end(self, reason: str) -> None:
         """Fire SessionEnd, and end what is still running."""
-        for task in (*self._tasks, *((self._start,) if self._start else ())):
-            task.cancel()
-            await asyncio.wait([task])
+        if tasks := [*self._tasks, *((self._start,) if self._start else ())]:
+            _, waiting = await asyncio.wait(tasks, timeout=END_WITHIN_S)
+            for task in waiting:
+                task.cancel()
         occasion = Occasion(event="SessionEnd", about=(reason,), fields={"reason": reason}, within_s=END_WITHIN_S)
         await self.runner.fire(occasion)
         self.runner.transcript.delete()
