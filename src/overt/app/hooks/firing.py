@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from time import time
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,6 +28,9 @@ from overt.extensions.hook_replies import HookReply, HookVerdict, failed, read_r
 from overt.extensions.hooks import TOOL_EVENTS, Hook
 from overt.lib.paths import slug
 from overt.safety.rules import speaks_of
+
+if TYPE_CHECKING:
+    from overt.workspace.undo.snapshot_keeper import CommandWatch
 
 STRICTEST: tuple[HookVerdict, ...] = ("deny", "ask", "allow", "")
 LONGEST_SHOWN = 2000
@@ -100,10 +105,29 @@ class HookRunner:
             return Firing()
         self.transcript.update(self._history().messages)
         data = encode(self._describe(occasion))
-        runs = await asyncio.gather(*(self._run(*each, occasion, data) for each in matching.values()))
+        async with self._keep_changes(occasion) as watch:
+            watch = watch if len(matching) == 1 else None  # a record holds the changes of one program
+            commands = [self._command(hook, occasion.within_s, watch) for hook, _ in matching.values()]
+            runs = await asyncio.gather(
+                *(self._run(*each, command, data) for each, command in zip(matching.values(), commands, strict=True))
+            )
         firing = combine(runs)
         self._record(occasion, firing)
         return firing
+
+    def _keep_changes(self, occasion: Occasion) -> "AbstractAsyncContextManager[CommandWatch | None]":
+        """Let undo take back what hooks do after a call that changed something, such as formatting its files."""
+        request = occasion.request
+        if occasion.event != "PostToolUse" or not request or not request.changes or not self._profile.write:
+            return nullcontext()
+        workspace = self._workspace
+        return workspace.shared.keeper.around(request.id, workspace.recorder, occasion.agent)
+
+    @property
+    def _profile(self) -> Profile:
+        """The sandbox of hooks: they may do what a command of the model may do in this mode."""
+        permissions = self._permissions
+        return Profile(write=permissions.effective_mode != "plan", network=permissions.terms.network)
 
     def _describe(self, occasion: Occasion) -> dict[str, object]:
         mode = "dontAsk" if self._permissions.terms.dont_ask else TO_CLAUDE[self._permissions.mode]
@@ -118,19 +142,21 @@ class HookRunner:
             **occasion.fields,
         }
 
-    async def _run(self, hook: Hook, problem: str, occasion: Occasion, data: bytes) -> tuple[Hook, HookRun, HookReply]:
+    async def _run(
+        self, hook: Hook, problem: str, command: HookCommand, data: bytes
+    ) -> tuple[Hook, HookRun, HookReply]:
         problem = problem or self._find_changed_script(hook)
         if problem:
             return hook, HookRun(failure=problem), failed(hook.event, problem)
-        run = await run_hook(self._workspace.shared.spawner, self._command(hook, occasion.within_s), data)
+        run = await run_hook(self._workspace.shared.spawner, command, data)
         if run.code is None:
             return hook, run, failed(hook.event, run.failure)
         return hook, run, read_reply(hook.event, run.code, run.stdout, run.stderr)
 
-    def _command(self, hook: Hook, within_s: float) -> HookCommand:
+    def _command(self, hook: Hook, within_s: float, watch: "CommandWatch | None") -> HookCommand:
         from overt.workspace.programs import shell_words  # late: 11 ms
 
-        shared, permissions = self._workspace.shared, self._permissions
+        shared = self._workspace.shared
         shared.stay_up(self._workspace)
         variables = {"CLAUDE_PROJECT_DIR": self._setting.roots.project}
         if hook.root:
@@ -144,8 +170,9 @@ class HookRunner:
             argv=argv,
             cwd=self._setting.roots.workspace,
             env=env,
-            profile=Profile(write=permissions.effective_mode != "plan", network=permissions.terms.network),
+            profile=self._profile,
             timeout_s=min(hook.timeout_s, within_s or hook.timeout_s),
+            watch=watch,
         )
 
     def _check_condition(self, hook: Hook, occasion: Occasion) -> tuple[bool, str]:

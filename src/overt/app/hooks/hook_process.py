@@ -4,11 +4,15 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from overt.core.errors import ToolError
 from overt.core.protocols import Profile, ServerChild, Spawner
+
+if TYPE_CHECKING:
+    from overt.workspace.undo.snapshot_keeper import CommandWatch
 
 MOST_OUTPUT = 1024 * 1024
 READ_BYTES = 64 * 1024
@@ -31,13 +35,18 @@ class HookCommand(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str]
     profile: Profile
     timeout_s: float
+    watch: "CommandWatch | None" = None
+    """Gets the record of what the command changes, for undo."""
 
 
 async def run_hook(spawner: Spawner, command: HookCommand, data: bytes) -> HookRun:
     """Run a command with `data` as its input. If this is cancelled, the command and what it has started end."""
     started, code, failure = monotonic(), None, ""
+    track = command.watch.tracking if command.watch else None
     try:
-        child = await spawner.spawn_server(command.argv, cwd=command.cwd, env=command.env, profile=command.profile)
+        child = await spawner.spawn_server(
+            command.argv, cwd=command.cwd, env=command.env, profile=command.profile, track=track
+        )
     except ToolError as error:
         return HookRun(failure=error.message, ms=_since(started))
     pipes = _Pipes(child, data)
@@ -52,6 +61,8 @@ async def run_hook(spawner: Spawner, command: HookCommand, data: bytes) -> HookR
         raise
     finally:
         pipes.close()
+        if command.watch:
+            command.watch.writes = await child.write_record()
         child.close()
     stdout, stderr = (bytes(each).decode("utf-8", "replace") for each in (pipes.stdout, pipes.stderr))
     return HookRun(code=code, stdout=stdout, stderr=stderr, ms=_since(started), failure=failure)

@@ -80,9 +80,15 @@ class SupervisorSpawner:
         return await self._spawn(argv, "linger" if linger else "", cwd=cwd, env=env, profile=profile, track=track)
 
     async def spawn_server(
-        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], profile: Profile
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        profile: Profile,
+        track: Tracking | None = None,
     ) -> StartedProgram:
-        return await self._spawn(argv, "stdio", cwd=cwd, env=env, profile=profile)
+        return await self._spawn(argv, "stdio", cwd=cwd, env=env, profile=profile, track=track)
 
     async def _spawn(
         self,
