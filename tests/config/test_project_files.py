@@ -306,3 +306,17 @@ def test_the_exact_command_of_a_server_is_shown_whole_and_cannot_drive_the_termi
     )
     assert max(map(len, lines)) <= 100
     assert describe_file(where.cwd, "overt.toml") == ("MCP server web: https://${HOST}/mcp",)
+
+
+def test_skills_of_other_programs_count_and_linked_ones_by_their_content(tmp_path: Path) -> None:
+    skill = tmp_path / "elsewhere" / "one"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("text")
+    linked = tmp_path / "project" / ".claude" / "skills"
+    linked.mkdir(parents=True)
+    (linked / "one").symlink_to(skill)
+    before = hash_project_files(str(tmp_path / "project"))
+    assert (before.problem, list(before.files)) == ("", [".claude/skills/one/SKILL.md"])
+    (skill / "SKILL.md").write_text("other")
+    after = hash_project_files(str(tmp_path / "project"))
+    assert after.files != before.files

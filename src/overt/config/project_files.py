@@ -137,7 +137,7 @@ def list_project_files(project: str) -> tuple[str, ...]:
 
 def _below(project: str, folder: str, depth: int) -> Iterator[str]:
     path = os.path.join(project, folder)
-    if os.path.islink(path) and folder not in FOREIGN_FOLDERS:
+    if os.path.islink(path) and not folder.startswith(FOREIGN_FOLDERS):
         raise _Excess(f"{plain(folder)} is a link; make it a folder")
     try:
         with os.scandir(path) as entries:
