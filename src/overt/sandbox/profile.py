@@ -156,7 +156,10 @@ class RuleSource:
         secret = [path for path in found if path != "/" and not is_below(place.home, path) and path not in shown]
         hidden = _outermost([*secret, *private])
         covered = [*hidden, *PRIVATE, "/run"]
-        read = _outermost(path for path in self._visible if _covered(path, covered, write) and os.path.exists(path))
+        shown_again = [path for path in self._visible if _covered(path, covered, write) and os.path.exists(path)]
+        # A home in /tmp can be read, but not what is hidden in it, except for the skills in there.
+        in_hidden = [path for path in shown_again if any(is_below(path, place) for place in hidden)]
+        read = (*_outermost(path for path in shown_again if path not in in_hidden), *_outermost(in_hidden))
         leading = [path for path in sockets if not _covered(path, covered, (*write, *read))]
         # With the network, sockets in the workspace may well be those of programs in a box like this one.
         if self._fixed.network:
