@@ -94,7 +94,7 @@ def read_skills(
     A skill of the project whose folder is a link must lie in a folder that the user was asked to trust.
     """
     stored, entries, problems = stored or {}, dict[str, StoredSkill](), list[str]()
-    trusted = [os.path.realpath(os.path.join(project, name)) for name in (".overt", ".agents", ".claude")]
+    trusted = [os.path.join(os.path.realpath(project), name) for name in (".overt", ".agents/skills", ".claude/skills")]
     skills, shadowed, places = dict[str, Skill](), list[Skill](), set[str]()
     for folder in folders:
         for name, path in _skill_paths(folder.path):
@@ -103,7 +103,7 @@ def read_skills(
                 continue  # the same folder by way of a link
             places.add(real)
             if folder.scope == "project" and not any(lies_in(real, place) for place in trusted):
-                problems.append(f"{where}: the folder is a link that leads out of the project's skills")
+                problems.append(f"{where}: the folder is a link that leads out of the folders that were trusted")
                 continue
             try:
                 stamp, key = _stamp(path), f"{where}\n{path}"
@@ -204,7 +204,7 @@ class _Fields:
         value = self._fields.get(name)
         if isinstance(value, str):
             return value.strip()
-        if value is None or isinstance(value, list | dict):
+        if value is None or isinstance(value, list | dict | bool):  # YAML takes the name `off` for false
             self._report(name, value, "a text")
             return ""
         return str(value)
