@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from skills_ref.validator import validate  # type: ignore[import-untyped]
+from skills_ref.validator import validate
 
 from overt.extensions.skill_check import check_skill
 

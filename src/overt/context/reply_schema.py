@@ -65,6 +65,9 @@ def _option(name: str, properties: dict[str, Any], required: list[str]) -> dict[
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return what every server understands. An object with any content becomes a text of JSON, which repair reads."""
+    if schema.get("type") == "object" and not schema.get("properties"):
+        return {"type": "string"}
     plain = {key: schema[key] for key in KEPT if key in schema}
     if "items" in plain:
         plain["items"] = _plain(plain["items"])
