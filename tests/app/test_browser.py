@@ -84,7 +84,7 @@ def test_a_failure_is_told(desktop: Desktop) -> None:
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "javascript:alert(1)", "--help", ""])
 def test_only_web_pages_are_opened(desktop: Desktop, url: str) -> None:
     desktop.program("xdg-open")
-    assert desktop.open(url=url) == "Only http and https addresses are opened."
+    assert desktop.open(url=url) == "Cannot open this address: only http and https pages can be opened."
 
 
 def test_a_program_that_stays_has_opened_the_page(desktop: Desktop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -192,7 +192,7 @@ async def test_web_tools_are_off_when_only_this_machine_is_configured(tmp_path: 
         async with conversation_with(script, Options(directory=str(tmp_path)), TOOLS + OPEN) as (conversation, server):
             await turn(conversation, "go")
         assert site.paths == []
-    assert all("is off: " in result and "offline = false" in result for result in results(server))
+    assert all("is disabled: " in result and "offline = false" in result for result in results(server))
 
 
 @awaited

@@ -9,7 +9,7 @@ import pytest
 from tests.journeys.journey_kit import OVERT, Place, Terminal
 
 RUNS = "This program will run in the sandbox: "
-NO_NETWORK = "It gets no network. Add it with --network to allow that.\n"
+NO_NETWORK = "The program gets no network access. To allow it, remove the server and add it again with --network.\n"
 
 
 def user_file(place: Place) -> Path:
@@ -54,7 +54,7 @@ def test_the_project_file_keeps_what_it_holds_and_a_trusted_folder_stays_trusted
     assert place.run("trust").code == 0
     words = ("-t", "http", "-s", "project", "web", "https://x.example/mcp", "-H", "Authorization: Bearer ${TOKEN:-t}")
     done = place.run("mcp", "add", *words, "--timeout", "9000", "--client-id", "me")
-    assert done.out == ("This server is reached at: https://x.example/mcp\nAdded the MCP server web to .mcp.json.\n")
+    assert done.out == ("Overt will connect to: https://x.example/mcp\nAdded the MCP server web to .mcp.json.\n")
     web = {
         "type": "http",
         "url": "https://x.example/mcp",
@@ -159,7 +159,7 @@ def rows(place: Place) -> list[dict[str, Any]]:
         (("add-json", "a", '{"enabled": true}'), "needs a `command` or a `url`"),
         (("remove", "none"), "There is no MCP server none."),
         (("get", "none"), "There is no MCP server none."),
-        (("remove", "own"), "The MCP server own is set at overt.toml:1. Edit that file to change it."),
+        (("remove", "own"), "Cannot remove the MCP server own: it is set in overt.toml:1. Edit that file."),
         (("add", "-s", "project", "here", "--", "x"), "There is already an MCP server here in the scope project."),
     ],
 )

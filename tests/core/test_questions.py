@@ -6,10 +6,7 @@ from overt.core.questions import (
     FieldOption,
     FieldProblem,
     FieldValue,
-    FormAnswer,
     FormField,
-    QuestionForm,
-    answer_with_defaults,
     read_value,
 )
 
@@ -83,12 +80,3 @@ def test_a_format_is_checked(format: str, good: tuple[str, ...], bad: tuple[str,
     field = FormField(name="x", format=format)  # type: ignore[arg-type]
     assert [read_value(field, text) for text in good] == list(good)
     assert [read_value(field, text) for text in bad] == [problem(format)] * len(bad)
-
-
-def test_defaults_accept_a_form_unless_a_required_field_has_none() -> None:
-    preset, open_field = FormField(name="a", default=3, required=True), FormField(name="b")
-    form = QuestionForm(who="w", message="m", fields=(preset, open_field))
-    assert answer_with_defaults(form) == FormAnswer(action="accept", values={"a": 3}, unattended=True)
-    declined = FormAnswer(action="decline", unattended=True)
-    assert answer_with_defaults(QuestionForm(who="w", message="m", fields=(preset, NEEDED))) == declined
-    assert answer_with_defaults(QuestionForm(who="w", message="m", url="https://x.org")) == declined

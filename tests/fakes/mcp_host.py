@@ -14,10 +14,10 @@ from typing import Self
 from msgspec import Raw, json
 
 from overt.core.settings import ServerEntry
+from overt.mcp.manifest import Era, Manifest
 from overt.mcp.messages import (
     CallTool,
     Configure,
-    Era,
     Failed,
     GetPrompt,
     HostCommand,
@@ -25,7 +25,6 @@ from overt.mcp.messages import (
     ListEverything,
     Logged,
     Login,
-    Manifest,
     OffersChanged,
     OpenPage,
     Progressed,
@@ -33,8 +32,8 @@ from overt.mcp.messages import (
     QuestionAnswered,
     ReadResource,
     ResourceContents,
-    ServerAsks,
     ServerExited,
+    ServerQuestion,
     ServerStarted,
     StartServer,
     StopServer,
@@ -48,7 +47,7 @@ WAIT_S = 60.0
 _decoder = json.Decoder(HostReport)
 
 
-def no_answer(question: ServerAsks) -> QuestionAnswered:
+def no_answer(question: ServerQuestion) -> QuestionAnswered:
     return QuestionAnswered(question=question.question, action="cancel")
 
 
@@ -64,7 +63,7 @@ class HostDriver:
         self.link = link
         self.reports: list[HostReport] = []
         self.starts: dict[int, subprocess.Popen[bytes]] = {}
-        self.answer: Callable[[ServerAsks], QuestionAnswered] = no_answer
+        self.answer: Callable[[ServerQuestion], QuestionAnswered] = no_answer
         self.open_page: Callable[[OpenPage], object] = no_page
         self._servers = {server.name: server for server in servers}
         self._changed = asyncio.Condition()
@@ -160,7 +159,7 @@ class HostDriver:
             await self._start_server(report)
         elif isinstance(report, StopServer):
             self.kill(self.starts[report.start])
-        elif isinstance(report, ServerAsks):
+        elif isinstance(report, ServerQuestion):
             await self.send(self.answer(report))
         elif isinstance(report, OpenPage):
             work = self.open_page(report)

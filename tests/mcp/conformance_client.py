@@ -18,7 +18,8 @@ from msgspec import json  # noqa: E402
 from tests.fakes.mcp_host import running_host  # noqa: E402
 
 from overt.core.settings import OAuthClient, ServerEntry  # noqa: E402
-from overt.mcp.messages import Described, Era, Failed, OpenPage  # noqa: E402
+from overt.mcp.manifest import Era, ServerTool  # noqa: E402
+from overt.mcp.messages import Failed, OpenPage  # noqa: E402
 
 METADATA_URL = "https://conformance-test.local/client-metadata.json"
 
@@ -28,7 +29,7 @@ async def open_page(page: OpenPage) -> None:
         await client.get(page.url)
 
 
-def arguments_for(tool: Described) -> dict[str, Any]:
+def arguments_for(tool: ServerTool) -> dict[str, Any]:
     """Return arguments that fit the required fields of a tool."""
     schema = json.decode(tool.schema)
     samples = {"number": 5, "integer": 5, "boolean": True, "array": [], "object": {}}

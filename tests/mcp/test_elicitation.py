@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from msgspec import Raw, json
 
-from overt.core.questions import FieldOption, FormField, QuestionForm, answer_with_defaults
+from overt.core.questions import FieldOption, FormField, QuestionForm
 from overt.mcp.elicitation import make_form, read_fields
-from overt.mcp.messages import QuestionAnswered, ServerAsks
+from overt.mcp.messages import ServerQuestion
 
 
-def asks(schema: Any = None, **values: Any) -> ServerAsks:
+def asks(schema: Any = None, **values: Any) -> ServerQuestion:
     given: dict[str, Any] = {"question": 1, "id": 2, "server": "github", "message": "Who are you?"} | values
-    return ServerAsks(schema=Raw(json.encode(schema or {})), **given)
+    return ServerQuestion(schema=Raw(json.encode(schema or {})), **given)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,3 @@ def test_an_enormous_question_is_bounded() -> None:
     form = make_form(asks({"properties": many}, message="m" * 99_000))
     assert (len(form.message), len(form.fields)) == (4000, 30)
     assert {(len(field.title), len(field.options)) for field in form.fields} == {(300, 100)}
-
-
-def test_values_go_back_to_the_host_as_they_are() -> None:
-    schema = {"properties": {"n": {"type": "integer", "default": 3}, "c": {"items": {"enum": ["a"]}, "type": "array"}}}
-    answer = answer_with_defaults(make_form(asks(schema)))
-    sent = QuestionAnswered(question=1, action=answer.action, content=answer.values)
-    assert json.decode(json.encode(sent), type=QuestionAnswered) == sent
-    assert (sent.action, sent.content) == ("accept", {"n": 3})

@@ -12,19 +12,18 @@ from tests.fakes.mcp_host import HostDriver, running_host
 from tests.mcp.host_kit import free_port, http_server, replaced, stdio_entry
 
 from overt.core.settings import ServerEntry
+from overt.mcp.manifest import Era, ServerResource
 from overt.mcp.messages import (
     Cancel,
     Content,
     Disconnect,
-    Era,
     Failed,
     OffersChanged,
     Progressed,
     PromptText,
     QuestionAnswered,
     ResourceContents,
-    ServerAsks,
-    ServerResource,
+    ServerQuestion,
     ToolOutput,
 )
 
@@ -180,9 +179,9 @@ def test_a_repeatable_call_is_made_again_when_it_is_cut() -> None:
 def test_a_question_of_the_server_is_answered_by_the_user(
     transport: Callable[[], AbstractContextManager[ServerEntry]], era: Era
 ) -> None:
-    questions: list[ServerAsks] = []
+    questions: list[ServerQuestion] = []
 
-    def answer(question: ServerAsks) -> QuestionAnswered:
+    def answer(question: ServerQuestion) -> QuestionAnswered:
         questions.append(question)
         return QuestionAnswered(question=question.question, action="accept", content={"colour": "red", "count": 7})
 

@@ -9,7 +9,8 @@ from tests.fakes.mcp_host import running_host
 from tests.mcp.host_kit import SERVERS, free_port, http_server, replaced
 
 from overt.core.settings import ServerEntry
-from overt.mcp.messages import Content, Era, Failed, Progressed, ToolOutput
+from overt.mcp.manifest import Era
+from overt.mcp.messages import Content, Failed, Progressed, ToolOutput
 
 THREE = ToolOutput(parts=(Content(text="3"),))
 

@@ -9,7 +9,8 @@ from tests.fakes.mcp_host import HostDriver, running_host
 from tests.mcp.host_kit import stdio_entry
 
 from overt.core.settings import ServerEntry
-from overt.mcp.messages import Cancel, Content, Era, Failed, Manifest, ToolOutput
+from overt.mcp.manifest import Era, Manifest
+from overt.mcp.messages import Cancel, Content, Failed, ToolOutput
 
 PONG = ToolOutput(parts=(Content(text="pong"),))
 

@@ -7,11 +7,11 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from overt.core.settings import ServerEntry
-from overt.mcp.manifest import Described, Manifest
+from overt.mcp.manifest import Manifest, ServerTool
 from overt.mcp.manifest_cache import KnownServers, ManifestCache, fingerprint
 
 GITHUB = ServerEntry(name="github", command=("github-mcp",), environment={"TOKEN": "t-1234567890"})
-OFFERED = Manifest(era="modern", tools=(Described(name="create_issue", schema=Raw(b'{"type":"object"}')),))
+OFFERED = Manifest(era="modern", tools=(ServerTool(name="create_issue", schema=Raw(b'{"type":"object"}')),))
 
 
 def test_a_stored_manifest_is_known_in_the_next_session(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from overt.core.settings import Action, Mode, Rule
 from overt.core.tool import Tool
 from overt.safety.policy import PathFacts, Verdict, World, judge, subject_of
-from overt.safety.rules import ALWAYS, opened_hosts
+from overt.safety.rules import ALWAYS, hosts_allowed_private
 from overt.tools.webfetch import webfetch
 from overt.tools.websearch import websearch
 
@@ -98,4 +98,4 @@ def test_only_exact_rules_of_the_user_open_a_host_for_private_addresses() -> Non
         rule("webfetch(domain:answered.example)", origin=ALWAYS),
         rule("websearch(domain:searched.example)"),
     )
-    assert opened_hosts(rules) == {"localhost", "intra.example", "::1"}
+    assert hosts_allowed_private(rules) == {"localhost", "intra.example", "::1"}

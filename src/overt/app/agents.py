@@ -9,7 +9,7 @@ from overt.agent.agent import Agent, AgentSpec, Runtime
 from overt.agent.permission_decision import PermissionGate
 from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
-from overt.app.mcp.tool_catalog import ToolCatalog, with_catalog
+from overt.app.mcp.tool_catalog import ToolCatalog, add_catalog_description
 from overt.app.models.session_models import FREE, SessionModels, recorded_facts
 from overt.app.models.tool_protocol import FormLead, ProtocolParts, ScaffoldContext, ToolProtocol, efforts_of
 from overt.app.services import Fallback, ModelSwitch
@@ -157,7 +157,7 @@ class Agents(Struct, frozen=True, kw_only=True):
         chosen = usual if config.tools.enabled is None else config.tools.enabled
         tools = {**tools, **self.catalog.listed}
         if self.catalog.describe():
-            tools["toolsearch"] = with_catalog(tools["toolsearch"], self.catalog)
+            tools["toolsearch"] = add_catalog_description(tools["toolsearch"], self.catalog)
         else:
             removed |= {"toolsearch", "toolcall"}
         return {name: tool for name, tool in tools.items() if name in chosen and name not in removed}

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from overt.app.models.side_request import ask_aside, side_request
+from overt.app.models.side_request import build_side_request, send_side_request
 from overt.app.services import ModelSource
 from overt.context.assemble import AssembledRequest
 from overt.core.errors import OvertError
@@ -20,7 +20,7 @@ MOST_ASKED, MOST_TITLE, MOST_TOKENS = 2000, 80, 400
 def title_request(wire: Wire, model: str, prompt: str) -> AssembledRequest:
     """Build the request for the title of a session that begins with this prompt."""
     asked = said(prompt[:MOST_ASKED], origin=USER)
-    return side_request(wire, model, INSTRUCTION, (asked,), purpose="title", max_tokens=MOST_TOKENS)
+    return build_side_request(wire, model, INSTRUCTION, (asked,), purpose="title", max_tokens=MOST_TOKENS)
 
 
 class Titling:
@@ -55,7 +55,7 @@ async def ask_title(provider: Provider, about: ModelFacts, prompt: str, record: 
     """Ask for a title and record it. A failure is recorded and logged."""
     made = title_request(provider.wire, about.name, prompt)
     try:
-        text = await ask_aside(provider, about, made, record, purpose="title")
+        text = await send_side_request(provider, about, made, record, purpose="title")
     except OvertError:
         return
     if title := " ".join(text.split()).strip("\"'“”`*#. ")[:MOST_TITLE]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from overt.app.models.context_window import SAFE
 from overt.app.models.session_models import SessionModels
-from overt.app.models.side_request import ask_aside, side_request
+from overt.app.models.side_request import build_side_request, send_side_request
 from overt.core.capabilities import FetchedPage, SearchHit
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import Emit
@@ -20,7 +20,7 @@ from overt.lib.redaction.redact import Redactor
 from overt.lib.result_limit import BYTES_PER_TOKEN, ResultLimit
 from overt.lib.translations import say
 from overt.lib.web_url import WebUrl, parse_web_url
-from overt.safety.rules import opened_hosts
+from overt.safety.rules import hosts_allowed_private
 
 if TYPE_CHECKING:
     from overt.providers.web.fetch_page import PageFetcher
@@ -118,7 +118,7 @@ class WebAccess:
         if self._fetcher is None:
             from overt.providers.web.fetch_page import PageFetcher  # late: 5 ms
 
-            self._fetcher = PageFetcher(opened=opened_hosts(self._models.setting.config.permissions.rules))
+            self._fetcher = PageFetcher(opened=hosts_allowed_private(self._models.setting.config.permissions.rules))
         return await self._fetcher.fetch(url)
 
     async def _answer(self, page: FetchedPage, question: str) -> FetchedPage:
@@ -137,10 +137,10 @@ class WebAccess:
                         said(content, origin=Origin(kind="outside", where=self._redactor.clean(page.url))),
                         said(self._redactor.clean(question), origin=MODEL),
                     )
-                    made = side_request(
+                    made = build_side_request(
                         provider.wire, about.name, INSTRUCTION, messages, purpose="web", max_tokens=MAX_ANSWER_TOKENS
                     )
-                    answer = await ask_aside(provider, about, made, self._emit, purpose="web")
+                    answer = await send_side_request(provider, about, made, self._emit, purpose="web")
             except OvertError as error:
                 return replace(page, note=say("web.unanswered", why=self._redactor.clean(error.message)))
         if not answer.strip():

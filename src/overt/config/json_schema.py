@@ -7,7 +7,7 @@ from overt.config.key_table import KEYS as TABLE
 from overt.config.reading.files import ALIASES, KEYS, LATER, MODEL_SAME, PRICE_SAME, PROVIDER_SAME, SAME
 from overt.config.reading.key_types import STRING, Schema
 from overt.config.reading.keys import IN_FILES
-from overt.config.reading.server_keys import OAUTH_SAME, SERVER_SAME
+from overt.config.reading.server_keys import OAUTH_ALIASES, SERVER_ALIASES
 from overt.config.rules import ACTIONS
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -147,9 +147,9 @@ def _server() -> Schema:
     for key in keys_below(SERVER_ENTRY):
         _put(properties, key.key.removeprefix(f"{SERVER_ENTRY}."), key, SERVER_ENTRY)
     oauth = properties["oauth"]
-    oauth["properties"] |= {written: oauth["properties"][meant] for written, meant in OAUTH_SAME.items()}
+    oauth["properties"] |= {written: oauth["properties"][meant] for written, meant in OAUTH_ALIASES.items()}
     properties["oauth"] = {"anyOf": [oauth, {"const": False}]}
-    properties |= {written: properties[meant] for written, meant in SERVER_SAME.items()}
+    properties |= {written: properties[meant] for written, meant in SERVER_ALIASES.items()}
     return _table("mcp", properties)
 
 

@@ -142,14 +142,6 @@ def check_choices(field: FormField, values: tuple[str, ...]) -> tuple[str, ...] 
     return values
 
 
-def answer_with_defaults(form: QuestionForm) -> FormAnswer:
-    """Accept a form with the defaults of its fields. Decline it if a required field has none, or if it is a page."""
-    values = {field.name: field.default for field in form.fields if field.default is not None}
-    if form.url or any(field.required and field.name not in values for field in form.fields):
-        return FormAnswer(action="decline", unattended=True)
-    return FormAnswer(action="accept", values=values, unattended=True)
-
-
 def _find_option(field: FormField, text: str) -> str | None:
     if text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= len(field.options):
         return field.options[int(text) - 1].value

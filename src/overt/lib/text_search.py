@@ -52,7 +52,7 @@ def _stem(word: str) -> str:
 ENDINGS = tuple("ments ment ions ion ities ity ness ings ing ers er ors or als al ies ied ly es ed s e y".split())
 
 
-def rank(query: str, texts: Mapping[Key, str], limit: int, *, least_shared: int = 1) -> list[Key]:
+def rank(query: str, texts: Mapping[Key, str], limit: int, *, min_shared_words: int = 1) -> list[Key]:
     """Return the keys of the texts that share at least so many words with the query, best first."""
     counts = {key: Counter(words(text)) for key, text in texts.items()}
     average = sum(count.total() for count in counts.values()) / max(len(counts), 1) or 1.0
@@ -70,7 +70,7 @@ def rank(query: str, texts: Mapping[Key, str], limit: int, *, least_shared: int 
                     best = max(best, weight * rarity * times * (SATURATION + 1) / (times + SATURATION * length))
             score += best
             shared += best > 0
-        if shared >= least_shared:
+        if shared >= min_shared_words:
             scores[key] = score
     return sorted(scores, key=lambda key: -scores[key])[:limit]
 

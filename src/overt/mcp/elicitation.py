@@ -10,7 +10,7 @@ from msgspec import DecodeError, Raw, json
 from overt.core.questions import FieldKind, FieldOption, FieldValue, FormField, QuestionForm, TextFormat
 from overt.lib.text import shorten
 from overt.lib.translations import say
-from overt.mcp.messages import ServerAsks
+from overt.mcp.messages import ServerQuestion
 
 MAX_FIELDS, MAX_OPTIONS = 30, 100
 LONGEST_MESSAGE, LONGEST_TEXT, LONGEST_VALUE = 4000, 300, 2000
@@ -19,7 +19,7 @@ KINDS: dict[str, FieldKind] = {"number": "number", "integer": "integer", "boolea
 FORMATS = {name: name for name in get_args(TextFormat)}
 
 
-def make_form(asks: ServerAsks) -> QuestionForm:
+def make_form(asks: ServerQuestion) -> QuestionForm:
     """Make the form that a server asks for. At most 30 fields of it are shown."""
     who, message = say("form.mcp_server", server=asks.server), shorten(asks.message.strip(), LONGEST_MESSAGE)
     if asks.url:

@@ -23,7 +23,7 @@ from overt.mcp.messages import (
     OpenPage,
     Progressed,
     QuestionAnswered,
-    ServerAsks,
+    ServerQuestion,
     StartServer,
     StopServer,
     Succeeded,
@@ -35,11 +35,11 @@ PYTHON = os.path.realpath(sys.executable)
 RUN = "import sys; sys.path[:0] = sys.argv[1].split('\\n'); from overt.mcp.host.main import main; main()"
 READ_BYTES = 256 * 1024
 CLOSE_WITHIN_S = 1.0
-LONGEST_COMPLAINT = 8000
+MAX_STDERR_BYTES = 8000
 MAY_HAVE_RUN = "The call may have run: look at what it was to change before you make it again."
 
 Report = Callable[[str], None]
-AskPerson = Callable[[ServerAsks], Awaitable[QuestionAnswered]]
+AnswerQuestion = Callable[[ServerQuestion], Awaitable[QuestionAnswered]]
 ShowPage = Callable[[OpenPage], None]
 
 
@@ -56,7 +56,7 @@ class _Waiting(Struct, frozen=True):
 
     answer: asyncio.Future[Value]
     report: Report
-    ask: AskPerson
+    ask: AnswerQuestion
     show_page: ShowPage
 
 
@@ -72,7 +72,7 @@ class HostProcess:
         self._decoder = json.Decoder(HostReport)
         self._link, theirs = socket.socketpair()
         self._link.setblocking(False)
-        self._complaint = os.memfd_create("complaint") if sys.platform == "linux" else os.open("/dev/null", os.O_RDWR)
+        self._stderr = os.memfd_create("complaint") if sys.platform == "linux" else os.open("/dev/null", os.O_RDWR)
         try:
             self._pid = os.posix_spawn(
                 PYTHON,
@@ -81,14 +81,14 @@ class HostProcess:
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
                     (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
-                    (os.POSIX_SPAWN_DUP2, self._complaint, 2),
+                    (os.POSIX_SPAWN_DUP2, self._stderr, 2),
                 ],
                 setsid=True,
                 setsigdef=(signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGHUP),
             )
         except OSError:
             self._link.close()
-            os.close(self._complaint)
+            os.close(self._stderr)
             raise
         finally:
             theirs.close()
@@ -99,12 +99,12 @@ class HostProcess:
     def ended(self) -> bool:
         return self._reader.done()
 
-    async def ask(
+    async def run_command(
         self,
         make: Callable[[int], HostCommand],
         *,
         report: Report = lambda text: None,
-        ask: AskPerson | None = None,
+        ask: AnswerQuestion | None = None,
         show_page: ShowPage = lambda page: None,
     ) -> Value:
         """Send a command, made with the number that is given to it, and return its answer.
@@ -119,7 +119,7 @@ class HostProcess:
             await self.send(make(number))
             return await answer
         except asyncio.CancelledError:
-            self._do(self.send(Cancel(id=number)))
+            self._run_in_background(self.send(Cancel(id=number)))
             raise
         finally:
             del self._waiting[number]
@@ -154,7 +154,7 @@ class HostProcess:
             if monotonic() > deadline:
                 os.kill(self._pid, signal.SIGKILL)
             await asyncio.sleep(0.005)
-        os.close(self._complaint)
+        os.close(self._stderr)
 
     def _reaped(self) -> bool:
         try:
@@ -172,14 +172,14 @@ class HostProcess:
                 while (end := rest.find(b"\n", searched)) >= 0:
                     line, searched = bytes(rest[:end]), 0
                     del rest[: end + 1]
-                    self._take(line)
+                    self._handle_report(line)
         except OSError as error:
             LOG.warning("mcp", f"the MCP host process cannot be heard: {error}")
         finally:
             self._fail_all()
-        LOG.error("mcp", f"the MCP host process ended: {os.pread(self._complaint, LONGEST_COMPLAINT, 0).decode()}")
+        LOG.error("mcp", f"the MCP host process ended: {os.pread(self._stderr, MAX_STDERR_BYTES, 0).decode()}")
 
-    def _take(self, line: bytes) -> None:
+    def _handle_report(self, line: bytes) -> None:
         try:
             report = self._decoder.decode(line)
         except DecodeError as error:
@@ -195,14 +195,14 @@ class HostProcess:
             case Progressed(id=number, text=text):
                 if waiting := self._waiting.get(number):
                     waiting.report(text)
-            case ServerAsks(id=number):
+            case ServerQuestion(id=number):
                 waiting = self._waiting.get(number)
-                self._do(self._answer_question(report, waiting.ask if waiting else _decline))
+                self._run_in_background(self._answer_question(report, waiting.ask if waiting else _decline))
             case OpenPage(id=number):
                 if waiting := self._waiting.get(number):
                     waiting.show_page(report)
             case StartServer():
-                self._do(self._events.start(report))
+                self._run_in_background(self._events.start(report))
             case StopServer():
                 self._events.stop(report)
             case OffersChanged():
@@ -210,10 +210,10 @@ class HostProcess:
             case _:
                 LOG.write(report.level, "mcp", f"{report.server}: {report.text}")
 
-    async def _answer_question(self, question: ServerAsks, ask: AskPerson) -> None:
+    async def _answer_question(self, question: ServerQuestion, ask: AnswerQuestion) -> None:
         await self.send(await ask(question))
 
-    def _do(self, work: Awaitable[None]) -> None:
+    def _run_in_background(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
         assert isinstance(task, asyncio.Task)
         self._tasks.add(task)
@@ -228,7 +228,7 @@ class HostProcess:
                 )
 
 
-async def _decline(question: ServerAsks) -> QuestionAnswered:
+async def _decline(question: ServerQuestion) -> QuestionAnswered:
     return QuestionAnswered(question=question.question, action="decline")
 
 

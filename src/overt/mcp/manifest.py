@@ -9,7 +9,7 @@ Era = Literal["", "legacy", "modern"]
 """Which era of the protocol a server speaks: with `initialize` and sessions, or that of 2026-07-28. Empty: unknown."""
 
 
-class Described(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ServerTool(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A tool of a server as its manifest lists it. `schema` is the JSON schema of its arguments.
 
     The hints are claims of the server; None where it makes none.
@@ -56,7 +56,7 @@ class Manifest(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="manif
     server_name: str = ""
     server_version: str = ""
     instructions: str = ""
-    tools: tuple[Described, ...] = ()
+    tools: tuple[ServerTool, ...] = ()
     prompts: tuple[ServerPrompt, ...] = ()
     resources: tuple[ServerResource, ...] = ()
     problems: tuple[str, ...] = ()

@@ -16,12 +16,7 @@ from typing import Literal
 from msgspec import Raw, Struct
 
 from overt.core.settings import ServerEntry
-from overt.mcp.manifest import Described as Described
-from overt.mcp.manifest import Era as Era
-from overt.mcp.manifest import Manifest as Manifest
-from overt.mcp.manifest import PromptArgument as PromptArgument
-from overt.mcp.manifest import ServerPrompt as ServerPrompt
-from overt.mcp.manifest import ServerResource as ServerResource
+from overt.mcp.manifest import Era, Manifest
 
 
 class Content(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -203,7 +198,7 @@ class StopServer(Struct, frozen=True, kw_only=True, tag="stop"):
     start: int
 
 
-class ServerAsks(Struct, frozen=True, kw_only=True, tag="asks"):
+class ServerQuestion(Struct, frozen=True, kw_only=True, tag="asks"):
     """A server has a question for the user while the command `id` runs: a form with this JSON `schema` of flat fields,
     or, with a `url`, a page to open."""
 
@@ -237,4 +232,6 @@ class Logged(Struct, frozen=True, kw_only=True, tag="log"):
     text: str
 
 
-HostReport = Succeeded | Failed | Progressed | StartServer | StopServer | ServerAsks | OpenPage | OffersChanged | Logged
+HostReport = (
+    Succeeded | Failed | Progressed | StartServer | StopServer | ServerQuestion | OpenPage | OffersChanged | Logged
+)

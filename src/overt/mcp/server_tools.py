@@ -14,7 +14,7 @@ from overt.core.settings import ServerEntry
 from overt.core.tool import JsonArguments, Outcome, Tool
 from overt.core.views import Plain
 from overt.lib.text import shorten
-from overt.mcp.manifest import Described, Manifest, plain_name
+from overt.mcp.manifest import Manifest, ServerTool, plain_name
 from overt.mcp.messages import Content
 
 LONGEST_NAME = 64
@@ -29,7 +29,7 @@ def server_tools(entry: ServerEntry, manifest: Manifest) -> dict[str, Tool]:
     return {tool.name: tool for tool in tools}
 
 
-def make_tool(entry: ServerEntry, described: Described) -> Tool:
+def make_tool(entry: ServerEntry, described: ServerTool) -> Tool:
     async def run(args: JsonArguments, servers: CallServers) -> Outcome:
         result = await servers.call(entry.name, described.name, args.values)
         if result.error:

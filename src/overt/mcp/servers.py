@@ -20,8 +20,8 @@ from overt.core.settings import ServerEntry
 from overt.lib.logs.background import log_failure
 from overt.lib.logs.log import LOG
 from overt.lib.text import visible
-from overt.mcp.host_process import AskPerson, HostEvents, HostProcess, Report, ShowPage
-from overt.mcp.manifest import Described, Manifest
+from overt.mcp.host_process import AnswerQuestion, HostEvents, HostProcess, Report, ShowPage
+from overt.mcp.manifest import Manifest, ServerTool
 from overt.mcp.manifest_cache import KnownServers
 from overt.mcp.messages import (
     CallTool,
@@ -89,7 +89,7 @@ class _Record:
 class McpServers:
     """The servers of one workspace, shared by all its sessions and agents in this process.
 
-    `start` starts the program of a stdio server in the sandbox. `measure` counts the tokens of a manifest's tools.
+    `start` starts the program of a stdio server in the sandbox. `count_tokens` counts the tokens of a manifest's tools.
     """
 
     def __init__(
@@ -98,19 +98,19 @@ class McpServers:
         *,
         settings: Callable[[], HostSettings],
         start: Callable[[ServerEntry], Awaitable[ServerChild]],
-        measure: Callable[[ServerEntry, Manifest], int],
+        count_tokens: Callable[[ServerEntry, Manifest], int],
     ) -> None:
         self._known = known
         self._records = {name: _Record(entry) for name, entry in known.entries.items()}
         self._settings = settings
         self._start = start
-        self._measure = measure
+        self._count_tokens = count_tokens
         self._host: HostProcess | None = None
         self._opening = asyncio.Lock()
         self._programs: dict[int, ServerChild] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def states(self) -> tuple[ServerState, ...]:
+    def list_states(self) -> tuple[ServerState, ...]:
         return tuple(self._state(name) for name in self._records)
 
     def _state(self, server: str) -> ServerState:
@@ -134,16 +134,16 @@ class McpServers:
 
     # ── what a server offers ─────────────────────────────────────────────────────────────────────────────
 
-    async def load(self, server: str) -> Manifest:
+    async def load_manifest(self, server: str) -> Manifest:
         """Return what a server offers; it is asked unless that is known. A failure is repeated for a while."""
         if (manifest := self._known.manifest(server)) is not None:
             return manifest
         record = self._records[server]
         if record.failure and monotonic() - record.failed_at < RETRY_FAILED_AFTER_S:
             raise record.failure
-        return await self.refresh(server)
+        return await self.refresh_manifest(server)
 
-    async def refresh(self, server: str) -> Manifest:
+    async def refresh_manifest(self, server: str) -> Manifest:
         """Ask a server what it offers, and remember it. Several callers share one question."""
         record = self._records[server]
         if record.loading is None:
@@ -156,22 +156,22 @@ class McpServers:
             async with asyncio.timeout(LIST_WITHIN_S):
                 manifest = await self._ask(record, Manifest, lambda id: ListEverything(id=id, server=name))
         except TimeoutError:
-            raise self._failed(
+            raise self._record_failure(
                 record, ToolError(f"MCP server {name} did not say within {LIST_WITHIN_S:g} s what it offers.")
             ) from None
         finally:
             record.loading = None
-        self._known.learn(name, manifest, self._measure(record.entry, manifest))
+        self._known.learn(name, manifest, self._count_tokens(record.entry, manifest))
         for problem in manifest.problems:
             LOG.warning("mcp", f"{name}: {problem}")
         return manifest
 
     # ── commands to a server ─────────────────────────────────────────────────────────────────────────────
 
-    async def call(
-        self, server: str, tool: str, arguments: Mapping[str, object], *, report: Report, ask: AskPerson | None
+    async def call_tool(
+        self, server: str, tool: str, arguments: Mapping[str, object], *, report: Report, ask: AnswerQuestion | None
     ) -> ToolOutput:
-        record, described = self._record(server), self._described(server, tool)
+        record, described = self._record(server), self._find_tool(server, tool)
         repeatable = described is not None and (described.read_only is True or described.idempotent is True)
 
         def make(number: int) -> HostCommand:
@@ -188,15 +188,15 @@ class McpServers:
 
     def may_write_files(self, server: str, tool: str) -> bool:
         """True if a tool may change files here: its server runs on this machine and does not say that it only reads."""
-        entry, described = self._known.entries[server], self._described(server, tool)
+        entry, described = self._known.entries[server], self._find_tool(server, tool)
         only_reads = entry.read_only or (described is not None and described.read_only is True)
         return entry.kind == "stdio" and not only_reads
 
-    def _described(self, server: str, tool: str) -> Described | None:
+    def _find_tool(self, server: str, tool: str) -> ServerTool | None:
         manifest = self._known.manifest(server) or Manifest()
         return next((each for each in manifest.tools if each.name == tool), None)
 
-    async def prompt(self, server: str, prompt: str, arguments: dict[str, str]) -> PromptText:
+    async def get_prompt(self, server: str, prompt: str, arguments: dict[str, str]) -> PromptText:
         record = self._record(server)
         wait = record.entry.timeout_ms
         return await self._ask(
@@ -205,14 +205,14 @@ class McpServers:
             lambda id: GetPrompt(id=id, server=server, prompt=prompt, arguments=arguments, timeout_ms=wait),
         )
 
-    async def read(self, server: str, uri: str) -> ResourceContents:
+    async def read_resource(self, server: str, uri: str) -> ResourceContents:
         record = self._record(server)
         wait = record.entry.timeout_ms
         return await self._ask(
             record, ResourceContents, lambda id: ReadResource(id=id, server=server, uri=uri, timeout_ms=wait)
         )
 
-    async def login(self, server: str, show_page: ShowPage) -> LoggedIn:
+    async def log_in(self, server: str, show_page: ShowPage) -> LoggedIn:
         record = self._record(server)
         return await self._ask(record, LoggedIn, lambda id: Login(id=id, server=server), show_page=show_page)
 
@@ -222,7 +222,7 @@ class McpServers:
         record.failure, record.connected = None, False
         if self._host and not self._host.ended:
             await self._host.send(Disconnect(server=server))
-        return await self.refresh(server)
+        return await self.refresh_manifest(server)
 
     def _record(self, server: str) -> _Record:
         record = self._records.get(server)
@@ -238,23 +238,23 @@ class McpServers:
         make: Callable[[int], HostCommand],
         *,
         report: Report = lambda text: None,
-        ask: AskPerson | None = None,
+        ask: AnswerQuestion | None = None,
         show_page: ShowPage = lambda page: None,
     ) -> V:
         try:
             host = await self._running_host()
-            value = await host.ask(make, report=report, ask=ask, show_page=show_page)
+            value = await host.run_command(make, report=report, ask=ask, show_page=show_page)
         except ToolError as error:
             if error.code in ("start", "unreachable", "login", "protocol"):
-                self._failed(record, error)
+                self._record_failure(record, error)
             raise
         assert isinstance(value, kind)
         first_use, record.connected, record.failure = not record.connected, True, None
         if first_use and kind is not Manifest:
-            self._in_background(self._refresh_quietly(record.entry.name))  # the cache may be older than the server
+            self._run_in_background(self._refresh_quietly(record.entry.name))  # the cache may be older than the server
         return value
 
-    def _failed(self, record: _Record, error: ToolError) -> ToolError:
+    def _record_failure(self, record: _Record, error: ToolError) -> ToolError:
         record.failure, record.failed_at, record.connected = error, monotonic(), False
         lines = "".join(f"\n{line}" for line in record.error_lines)
         LOG.warning("mcp", f"{record.entry.name}: {error.message}{lines}")
@@ -262,7 +262,7 @@ class McpServers:
 
     async def _refresh_quietly(self, server: str) -> None:
         try:
-            await self.refresh(server)
+            await self.refresh_manifest(server)
         except OvertError as error:
             LOG.info("mcp", f"{server}: {error.message}")
 
@@ -291,7 +291,7 @@ class McpServers:
             return self._host
 
     def _offers_changed(self, report: OffersChanged) -> None:
-        self._in_background(self._refresh_quietly(report.server))
+        self._run_in_background(self._refresh_quietly(report.server))
 
     async def _start_program(self, report: StartServer) -> None:
         record, host = self._records[report.server], self._host
@@ -305,7 +305,7 @@ class McpServers:
         self._programs[report.start] = program
         await host.send(ServerStarted(start=report.start), (program.stdin, program.stdout))
         program.close_pipes()
-        self._in_background(self._watch_program(report.start, record, program, host))
+        self._run_in_background(self._watch_program(report.start, record, program, host))
 
     async def _watch_program(self, start: int, record: _Record, program: ServerChild, host: HostProcess) -> None:
         """Keep the last lines of a server's error output until it ends, and tell the host of its end."""
@@ -338,9 +338,9 @@ class McpServers:
 
     def _stop_program(self, report: StopServer) -> None:
         if program := self._programs.get(report.start):
-            self._in_background(program.kill(grace=0.5))
+            self._run_in_background(program.kill(grace=0.5))
 
-    def _in_background(self, work: Awaitable[None]) -> None:
+    def _run_in_background(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
         assert isinstance(task, asyncio.Task)
         self._tasks.add(task)

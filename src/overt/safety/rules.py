@@ -123,7 +123,7 @@ def _speaks_of_server(rule: Rule, tool: str) -> bool:
     return not rule.pattern and (fnmatchcase(tool, rule.tool) or tool.startswith(f"{rule.tool}__"))
 
 
-def opened_hosts(rules: Iterable[Rule]) -> frozenset[str]:
+def hosts_allowed_private(rules: Iterable[Rule]) -> frozenset[str]:
     """Return the hosts that rules of the user name exactly, so that webfetch may reach them at any address.
 
     Neither a rule of a project nor an answer with `always` opens a private address.

@@ -24,13 +24,13 @@ async def mcp(conversation: Conversation, argument: str) -> CommandOutcome:
     servers = shared.servers()
     match argument.split():
         case []:
-            return CommandOutcome(lines=tuple(state_lines(servers.states(), problems)))
+            return CommandOutcome(lines=tuple(state_lines(servers.list_states(), problems)))
         case ["reconnect", name] if name in known.entries:
             return CommandOutcome(lines=tuple(manifest_lines(name, await servers.reconnect(name))))
         case ["login", name] if name in known.entries:
             return CommandOutcome(lines=(await _log_in(conversation, name),))
         case [name] if name in known.entries:
-            return CommandOutcome(lines=tuple(manifest_lines(name, await servers.load(name))))
+            return CommandOutcome(lines=tuple(manifest_lines(name, await servers.load_manifest(name))))
         case [name] if name not in ACTIONS:
             raise OvertError(say("mcp.unknown", name=name))
         case _:
@@ -46,7 +46,7 @@ async def _log_in(conversation: Conversation, name: str) -> str:
         opening = asyncio.ensure_future(asyncio.to_thread(open_page, page.url, conversation.workspace))
         opening.add_done_callback(log_failure("mcp"))
 
-    logged_in = await conversation.session_workspace.shared.servers().login(name, show_page)
+    logged_in = await conversation.session_workspace.shared.servers().log_in(name, show_page)
     return say("mcp.logged_in", name=name, issuer=logged_in.issuer)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from overt.app.mcp.prompts import command_name
 from overt.config.describe_files import server_target
 from overt.lib.text import cut_line, first_line
 from overt.lib.translations import say
@@ -42,7 +43,7 @@ def manifest_lines(server: str, manifest: Manifest) -> Iterator[str]:
     version = f"{manifest.server_name} {manifest.server_version}".strip()
     yield say("mcp.speaks", server=version or server, era=say(f"mcp.era.{manifest.era or 'legacy'}"))
     tools = ((tool_name(server, tool.name), tool.description) for tool in manifest.tools)
-    prompts = ((f"/{tool_name(server, prompt.name)}", prompt.description) for prompt in manifest.prompts)
+    prompts = ((f"/{command_name(server, prompt.name)}", prompt.description) for prompt in manifest.prompts)
     resources = ((f"@{server}:{each.uri}", each.name or each.description) for each in manifest.resources)
     for kind, rows in (("tools", tools), ("prompts", prompts), ("resources", resources)):
         yield from _section(say(f"mcp.head.{kind}"), rows)

@@ -43,7 +43,7 @@ def make_command(server: str, prompt: ServerPrompt) -> Command:
         if missing := [each for each in required if each not in values]:
             raise OvertError(say("mcp.prompt_missing", name=f"/{name}", missing=", ".join(missing), usage=usage))
         servers = conversation.session_workspace.shared.servers()
-        reply = await servers.prompt(server, prompt.name, values)
+        reply = await servers.get_prompt(server, prompt.name, values)
         texts = [part.text if role == "user" else f"[{role}] {part.text}" for role, part in reply.messages if part.text]
         images = [part for _, part in reply.messages if part.media.startswith("image/")]
         if not texts and not images:

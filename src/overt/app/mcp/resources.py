@@ -37,7 +37,7 @@ async def read_resources(
     matches = re.finditer(resource_pattern(known), text)
     for server, uri in list(dict.fromkeys((match[1], match[2].rstrip(".:!?")) for match in matches))[:MOST_REFERENCES]:
         try:
-            contents = read_contents((await servers.read(server, uri)).parts)
+            contents = read_contents((await servers.read_resource(server, uri)).parts)
         except ToolError as error:
             notices.append(
                 Noticed(text=say("refer.failed", path=f"{server}:{uri}", why=error.message), level="warning")

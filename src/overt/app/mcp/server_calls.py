@@ -13,7 +13,7 @@ from overt.core.settings import ServerEntry
 from overt.lib.tokens import estimate
 from overt.mcp.elicitation import make_form
 from overt.mcp.manifest import Manifest
-from overt.mcp.messages import QuestionAnswered, ServerAsks
+from overt.mcp.messages import QuestionAnswered, ServerQuestion
 from overt.mcp.server_tools import read_contents, server_tools
 from overt.mcp.servers import HostSettings, McpServers
 
@@ -41,10 +41,10 @@ class ServerCalls:
 
     async def call(self, server: str, tool: str, arguments: Mapping[str, object]) -> ServerResult:
         async with self._keeping() if self._servers.may_write_files(server, tool) else nullcontext():
-            output = await self._servers.call(server, tool, arguments, report=self._report, ask=self._ask)
+            output = await self._servers.call_tool(server, tool, arguments, report=self._report, ask=self._ask)
         return read_contents(output.parts, (*output.notes, *self._notes), error=output.error)
 
-    async def _ask(self, question: ServerAsks) -> QuestionAnswered:
+    async def _ask(self, question: ServerQuestion) -> QuestionAnswered:
         answer = await self._forms.ask(make_form(question))
         if answer.unattended:
             self._notes.append(UNATTENDED)
@@ -70,10 +70,10 @@ def connect_servers(setting: Setting, shared: "WorkspaceServices") -> McpServers
         )
 
     assert shared.known_servers is not None
-    return McpServers(shared.known_servers, settings=settings, start=start, measure=measure_tools)
+    return McpServers(shared.known_servers, settings=settings, start=start, count_tokens=count_tool_tokens)
 
 
-def measure_tools(entry: ServerEntry, manifest: Manifest) -> int:
+def count_tool_tokens(entry: ServerEntry, manifest: Manifest) -> int:
     """Return how many tokens the tools of a server take in a request."""
     specs = [tool.spec for tool in server_tools(entry, manifest).values()]
     return estimate(encode(specs).decode())

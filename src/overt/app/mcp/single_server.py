@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 async def inspect_server(setting: Setting, name: str) -> Manifest:
     """Start or connect to a server and return what it offers now."""
-    return await _use_server(setting, name, lambda servers: servers.refresh(name))
+    return await _use_server(setting, name, lambda servers: servers.refresh_manifest(name))
 
 
 async def log_in(setting: Setting, name: str, show_page: Callable[[str], None]) -> str:
     """Log in to a remote server at a page that is shown. Return the address of the authorization server."""
-    logged_in = await _use_server(setting, name, lambda servers: servers.login(name, lambda page: show_page(page.url)))
+    logged_in = await _use_server(setting, name, lambda servers: servers.log_in(name, lambda page: show_page(page.url)))
     return logged_in.issuer
 
 

@@ -73,14 +73,14 @@ class ToolCatalog:
         if self._recorded_tools is not None:
             chosen = {self._server_of(name) for name in self._recorded_tools}
         else:
-            chosen = self._fitting()
+            chosen = self._choose_listed_servers()
         tools = (self._tools_of(entry) for entry in self.entries if entry.name in chosen)
         listed = {name: tool for each in tools for name, tool in each.items()}
         skill = self._setting.tools.find("skill")
         return {**listed, skill.name: skill} if skill and self._skills and self._skills.is_listed else listed
 
-    def _fitting(self) -> set[str]:
-        """Return the servers that fit into the budget together, in the order of the configuration."""
+    def _choose_listed_servers(self) -> set[str]:
+        """Return the servers whose tools fit into `tools.mcp_tokens` together, in the order of the configuration."""
         chosen, left = set[str](), self._setting.config.tools.mcp_tokens
         for entry in self.entries:
             tokens = self._known.tokens(entry) if self._known else None
@@ -90,7 +90,7 @@ class ToolCatalog:
         return chosen
 
     @property
-    def _rare(self) -> dict[str, Tool]:
+    def _rare_tools(self) -> dict[str, Tool]:
         config, effects = self._setting.config, self._effects - {"network"} if self.offline else self._effects
         return {
             name: tool
@@ -112,7 +112,7 @@ class ToolCatalog:
         listed = {self._server_of(name) for name in self.listed}
         servers = [entry.name for entry in self.entries if entry.name not in listed]
         more = f" and {len(servers) - MOST_NAMED} more" if len(servers) > MOST_NAMED else ""
-        rare = [name for name in self._rare if name != "skill"]
+        rare = [name for name in self._rare_tools if name != "skill"]
         skills = self._skills.searchable_names() if self._skills else ()
         parts = [", ".join(rare)] if rare else []
         parts += [f"the skills {', '.join(skills)}"] if skills else []
@@ -124,8 +124,8 @@ class ToolCatalog:
 
     def find(self, name: str) -> Tool | None:
         """Return an unlisted tool that is known, by its name or an alias."""
-        found = self._known_server_tools().get(name) or self._rare.get(name)
-        if found is None and (tool := self._setting.tools.find(name)) and tool.name in self._rare:
+        found = self._known_server_tools().get(name) or self._rare_tools.get(name)
+        if found is None and (tool := self._setting.tools.find(name)) and tool.name in self._rare_tools:
             return tool
         return found
 
@@ -136,7 +136,7 @@ class ToolCatalog:
             return ""
         try:
             async with asyncio.timeout(SEARCH_WITHIN_S):
-                await self._connect().load(server)
+                await self._connect().load_manifest(server)
         except ToolError as error:
             return f"MCP server {server} cannot be used: {error.message}"
         except TimeoutError:
@@ -147,8 +147,8 @@ class ToolCatalog:
         from overt.lib.text_search import rank  # late: 0.5 ms
 
         problems = await self._load_missing(ENOUGH_AFTER_S)
-        tools = {**self._rare, **self._known_server_tools()}
-        if problems and query not in tools and not rank(query, _texts(tools), 1, least_shared=2):
+        tools = {**self._rare_tools, **self._known_server_tools()}
+        if problems and query not in tools and not rank(query, _texts(tools), 1, min_shared_words=2):
             problems = await self._load_missing(SEARCH_WITHIN_S - ENOUGH_AFTER_S)
             tools |= self._known_server_tools()
         skills = self._skills.summaries() if self._skills else {}
@@ -173,7 +173,7 @@ class ToolCatalog:
         self._loading.add(loading)
         loading.add_done_callback(self._loading.discard)
         tools = self._known_server_tools()
-        return tuple(tools[name].spec for name in rank(task, _texts(tools), limit, least_shared=2))
+        return tuple(tools[name].spec for name in rank(task, _texts(tools), limit, min_shared_words=2))
 
     async def _load_missing(self, within_s: float) -> tuple[str, ...]:
         """Ask all servers of which nothing is known. Return what is wrong with those that did not answer."""
@@ -182,7 +182,7 @@ class ToolCatalog:
         if not missing:
             return ()
         servers = self._connect()
-        loading = {asyncio.ensure_future(servers.load(name)): name for name in missing}
+        loading = {asyncio.ensure_future(servers.load_manifest(name)): name for name in missing}
         done, waiting = await asyncio.wait(loading, timeout=within_s)
         for task in waiting:
             task.cancel()  # the question itself goes on: it is shared
@@ -225,7 +225,7 @@ def _argument_names(spec: ToolSpec) -> str:
     return " ".join(json.decode(spec.schema).get("properties", {}))
 
 
-def with_catalog(tool: Tool, catalog: ToolCatalog) -> Tool:
+def add_catalog_description(tool: Tool, catalog: ToolCatalog) -> Tool:
     """Return `toolsearch` with what can be looked up in its description."""
     description = f"{tool.spec.description} Among them: {catalog.describe()}."
     return replace(tool, spec=replace(tool.spec, description=description))

@@ -26,7 +26,7 @@ ANSWER_WITHIN_S = 60.0
 SUBJECTS: dict[SidePurpose, str] = {"title": "a title", "web": "an answer about a web page"}
 
 
-def side_request(
+def build_side_request(
     wire: Wire, model: str, instruction: str, messages: tuple[Message, ...], *, purpose: SidePurpose, max_tokens: int
 ) -> AssembledRequest:
     system = Fragment(key=purpose, text=instruction, origin=HARNESS)
@@ -34,7 +34,7 @@ def side_request(
     return Assembler(wire).assemble(Prefix(system=(system,), tools=()), messages, params)
 
 
-async def ask_aside(
+async def send_side_request(
     provider: Provider, about: ModelFacts, made: AssembledRequest, emit: Emit, *, purpose: SidePurpose
 ) -> str:
     """Send a request and return the text of its reply. Record the request, what it cost, and a failure, which is also

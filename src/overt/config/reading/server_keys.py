@@ -115,13 +115,13 @@ SERVER: dict[str, KeyType] = {
     "oauth.callback_port": whole_number("a port, or 0 for any that is free", 0, 65535),
 }
 """Keys of `[mcp.NAME]` in the order in which `overt config` shows them."""
-SERVER_SAME = {
+SERVER_ALIASES = {
     "env": "environment",
     "timeout": "timeout_ms",
     "headersHelper": "headers_helper",
     "readOnly": "read_only",
 }
-OAUTH_SAME = {
+OAUTH_ALIASES = {
     "clientId": "client_id",
     "clientSecret": "client_secret",
     "clientMetadataUrl": "metadata_url",
@@ -157,7 +157,7 @@ def read_server(
     """
     fields: dict[str, Any] = {}
     for written, value in table.items():
-        key = SERVER_SAME.get(written, written)
+        key = SERVER_ALIASES.get(written, written)
         if key == "oauth":
             fields |= _read_oauth(value, place=place, warn=warn)
         elif key == "disabled":
@@ -167,7 +167,7 @@ def read_server(
                 raise ConfigError(f"{place(written)}: `{printable(written)}` is set twice; remove one of the two")
             fields[key] = _read(SERVER[key], value, (written,), place)
         elif key not in NOTES and key != "name":
-            warn(_unknown(written, f"mcp.{name}", (*SERVER, *SERVER_SAME, "oauth", "disabled"), place(written)))
+            warn(_unknown(written, f"mcp.{name}", (*SERVER, *SERVER_ALIASES, "oauth", "disabled"), place(written)))
     return _make_entry(name, fields, place=place, claude=claude)
 
 
@@ -223,11 +223,11 @@ def _read_oauth(value: object, *, place: Place, warn: Callable[[str], None]) -> 
         raise ConfigError(f"{place('oauth')}: `oauth` must be a table, got {described(value)}")
     fields: dict[str, Any] = {}
     for written, item in value.items():
-        key = f"oauth.{OAUTH_SAME.get(written, written)}"
+        key = f"oauth.{OAUTH_ALIASES.get(written, written)}"
         if key in SERVER:
             fields[key] = _read(SERVER[key], item, ("oauth", written), place)
         else:
-            known = (*(each.partition(".")[2] for each in SERVER if "." in each), *OAUTH_SAME)
+            known = (*(each.partition(".")[2] for each in SERVER if "." in each), *OAUTH_ALIASES)
             warn(_unknown(written, "oauth", known, place("oauth", written)))
     return fields
 

@@ -20,6 +20,7 @@ from overt.mcp.host.questions import Questions
 from overt.mcp.host.running_command import CURRENT, RunningCommand
 from overt.mcp.host.server import HostServices, Server
 from overt.mcp.host.stdio_processes import StdioProcesses
+from overt.mcp.manifest import Manifest
 from overt.mcp.messages import (
     CallTool,
     Cancel,
@@ -30,7 +31,6 @@ from overt.mcp.messages import (
     HostCommand,
     ListEverything,
     Login,
-    Manifest,
     Progressed,
     PromptText,
     QuestionAnswered,

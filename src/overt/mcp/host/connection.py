@@ -20,7 +20,7 @@ from overt.mcp.host.http_transport import HttpStatus
 from overt.mcp.host.message_tap import MessageTap, TappedReader, TappedWriter
 from overt.mcp.host.questions import Questions
 from overt.mcp.host.stdio_processes import StdioProcess
-from overt.mcp.messages import Era
+from overt.mcp.manifest import Era
 
 PROBE_LIMIT_S = 2.0
 REQUEST_LIMIT_S = 30.0

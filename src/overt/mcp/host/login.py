@@ -122,7 +122,7 @@ class ServerLogin(httpx2.Auth):
     async def _current(self) -> StoredLogin | None:
         if not self._loaded:
             self._login, self._loaded = await self._store.load(), True
-        if self._login and self._login.is_due() and self._login.refresh_token:
+        if self._login and self._login.needs_refresh() and self._login.refresh_token:
             return await self._refresh(self._login)
         return self._login
 
@@ -130,7 +130,7 @@ class ServerLogin(httpx2.Auth):
         """Return newer tokens than `stale`, or None if only a login helps. One process of all asks the issuer."""
         async with self._busy, self._store.locked():
             stored = await self._store.load()
-            if stored is None or stored.access_token == stale.access_token or stored.is_due():
+            if stored is None or stored.access_token == stale.access_token or stored.needs_refresh():
                 stored = await self._ask_for_tokens(stored or stale)
             if stored:
                 self._login = stored

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from overt.core.codec import encode
 from overt.mcp.host.shorten_schema import shorten_schema
-from overt.mcp.messages import Described, Era, Manifest, PromptArgument, ServerPrompt, ServerResource
+from overt.mcp.manifest import Era, Manifest, PromptArgument, ServerPrompt, ServerResource, ServerTool
 
 MAX_PAGES = 100
 MAX_ENTRIES = 1000
@@ -105,7 +105,7 @@ async def _optional_entries(
         return ()
 
 
-def _describe(tool: types.Tool, problems: list[str]) -> Described:
+def _describe(tool: types.Tool, problems: list[str]) -> ServerTool:
     schema: object = tool.input_schema
     try:
         if len(encode(schema)) > MAX_SCHEMA_BYTES:
@@ -115,7 +115,7 @@ def _describe(tool: types.Tool, problems: list[str]) -> Described:
         schema = {"type": "object"}
         problems.append(f"tools: the schema of {tool.name!r} is nested too deeply and was left out")
     hints = tool.annotations or types.ToolAnnotations()
-    return Described(
+    return ServerTool(
         name=tool.name,
         description=tool.description or "",
         title=tool.title or hints.title or "",

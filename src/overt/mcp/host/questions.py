@@ -13,7 +13,7 @@ from overt.core.codec import encode
 from overt.core.settings import ServerEntry
 from overt.mcp.host.link import OvertLink
 from overt.mcp.host.running_command import RunningCommand
-from overt.mcp.messages import QuestionAnswered, ServerAsks
+from overt.mcp.messages import QuestionAnswered, ServerQuestion
 
 Answer = str | int | float | bool | list[str] | None
 
@@ -63,7 +63,7 @@ class Questions:
         number = next(self._numbers)
         answer: asyncio.Future[QuestionAnswered] = asyncio.get_running_loop().create_future()
         self._open[number] = answer
-        question = ServerAsks(question=number, id=command.id, server=server.name, message=params.message)
+        question = ServerQuestion(question=number, id=command.id, server=server.name, message=params.message)
         if isinstance(params, types.ElicitRequestFormParams):
             question = structs.replace(question, schema=Raw(encode(params.requested_schema)))
         else:

@@ -22,7 +22,8 @@ from overt.mcp.host.pipe_streams import open_pipes
 from overt.mcp.host.questions import Questions
 from overt.mcp.host.running_command import RunningCommand
 from overt.mcp.host.stdio_processes import StdioProcess, StdioProcesses
-from overt.mcp.messages import Era, LoggedIn, OffersChanged
+from overt.mcp.manifest import Era
+from overt.mcp.messages import LoggedIn, OffersChanged
 
 MAX_CRASHES = 3
 FAILURE_KEPT_S = 30.0
@@ -190,7 +191,8 @@ class Server:
             raise CommandFailed(
                 "start",
                 f"{self.entry.name}: the server has ended {self._crashes} times and is not started again. "
-                f"`overt mcp inspect {self.entry.name}` shows what it says; `/mcp` connects it again.",
+                f"See why with `overt mcp inspect {self.entry.name}`, then start it again with "
+                f"/mcp reconnect {self.entry.name}.",
             )
         if self._era != "legacy":
             try:

@@ -38,7 +38,7 @@ class StoredLogin(Struct, frozen=True, kw_only=True):
     expires_at: float = 0.0
     lifetime_s: float = 0.0
 
-    def is_due(self) -> bool:
+    def needs_refresh(self) -> bool:
         """True if the access token has expired or soon will: five minutes before, or 10 % of a short life."""
         early = min(REFRESH_EARLY_S, self.lifetime_s * REFRESH_EARLY_SHARE)
         return bool(self.expires_at) and time.time() >= self.expires_at - early
@@ -53,7 +53,7 @@ class TokenStore:
         self._path = os.path.join(folder, f"{self._key}.json")
 
     async def load(self) -> StoredLogin | None:
-        for data in (await _ask_keyring(self._key), self._read_file()):
+        for data in (await _read_keyring(self._key), self._read_file()):
             if data:
                 with suppress(MsgspecError):
                     return json.decode(data, type=StoredLogin)
@@ -61,7 +61,7 @@ class TokenStore:
 
     async def save(self, login: StoredLogin) -> None:
         data = json.encode(login)
-        if await _tell_keyring(self._key, data.decode()):
+        if await _write_keyring(self._key, data.decode()):
             with suppress(FileNotFoundError):
                 os.unlink(self._path)
             return
@@ -93,7 +93,7 @@ class TokenStore:
             return b""
 
 
-async def _ask_keyring(key: str) -> bytes:
+async def _read_keyring(key: str) -> bytes:
     def ask() -> bytes:
         # A backend is anybody's code and may fail in any way, which means that nothing is stored there.
         with suppress(Exception):
@@ -107,7 +107,7 @@ async def _ask_keyring(key: str) -> bytes:
     return b""
 
 
-async def _tell_keyring(key: str, value: str) -> bool:
+async def _write_keyring(key: str, value: str) -> bool:
     """Store a value. Return False if there is no keyring, or one that does not keep what it is given."""
 
     def tell() -> bool:
