@@ -61,7 +61,7 @@ def matches_any(name: str, patterns: Sequence[str]) -> bool:
 
 
 def make_index(skills: Sequence[Skill], cap: int) -> SkillIndex:
-    """Make the list of skills with at most `cap` characters; one outside of ASCII counts as three.
+    """Make the list of skills with at most `cap` bytes.
 
     All descriptions are shortened to the same length. If that would be too short, those of the first skills are kept
     at the usual length, and of the others only the names are listed.
@@ -84,12 +84,17 @@ def make_index(skills: Sequence[Skill], cap: int) -> SkillIndex:
 
 
 def _longest_that_fits(skills: Sequence[Skill], left: int) -> int:
-    """Return the greatest length to which all descriptions can be shortened, 0 if none fits."""
-    low, high = 0, max(len(skill.about) for skill in skills)
+    """Return the greatest length to which all descriptions can be shortened, 0 if even the shortest does not fit."""
+
+    def fits(length: int) -> bool:
+        return sum(_weight(_line(skill, length)) + 1 for skill in skills) <= left
+
+    low, high = SHORTEST, max(SHORTEST, *(len(skill.about) for skill in skills))
+    if not fits(low):
+        return 0
     while low < high:
         middle = (low + high + 1) // 2
-        fits = sum(_weight(_line(skill, middle)) + 1 for skill in skills) <= left
-        low, high = (middle, high) if fits else (low, middle - 1)
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
     return low
 
 
@@ -129,5 +134,5 @@ def _shorten(text: str, length: int) -> str:
 
 
 def _weight(text: str) -> int:
-    """Characters, those outside of ASCII three times: they take about as many tokens."""
-    return len(text) if text.isascii() else len(text) + 2 * sum(not character.isascii() for character in text)
+    """Return the bytes of a text: a Chinese character, which has three, takes about as many tokens as three letters."""
+    return len(text.encode("utf-8", "surrogatepass"))

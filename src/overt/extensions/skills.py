@@ -6,14 +6,18 @@ Loading is tolerant: what is wrong with a skill is said in its `problems`, and i
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from overt.extensions.discovery import ExtensionFolder, Scope
-from overt.lib.front_matter import FrontMatter, read_front_matter
 from overt.lib.paths import lies_in
 from overt.lib.read_file import read_regular
+
+if TYPE_CHECKING:
+    from overt.lib.front_matter import FrontMatter
 
 FILE_NAMES = ("SKILL.md", "skill.md")
 LARGEST_FILE = 256 * 1024
@@ -23,14 +27,15 @@ MOST_SKILLS = 2000
 """Of one folder."""
 MOST_FILES = 100
 """Files of a skill that are listed for the model."""
-NAME = re.compile(r"[^\W_]+([.-][^\W_]+)*")
+NAME = r"[^\W_]+([.-][^\W_]+)*"
+"""Compiled at its first use: unchanged skills are not read again, and the first request waits for all of this."""
 UNSUPPORTED = ("model", "effort", "context", "agent", "background", "hooks", "shell", "runAs")
 """Keys of other programs that this version does not use yet."""
 BUILT_IN_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "built_in_skills")
 BUILT_IN = ExtensionFolder(path=BUILT_IN_FOLDER, scope="built-in", where="built-in")
 
 
-class Skill(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Skill(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One skill. `path` is its SKILL.md, `where` how its folder is shown.
 
     A trigger is a phrase, or a regular expression between slashes; a prompt that holds it brings the skill along.
@@ -66,7 +71,7 @@ class Skill(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{self.description} {self.when_to_use}".strip()
 
 
-class StoredSkill(Struct, frozen=True, kw_only=True):
+class StoredSkill(Struct, frozen=True, kw_only=True, gc=False):
     """A skill as it was read from a file with this `stamp`, which is another one when the file changes."""
 
     stamp: tuple[int, int, int]
@@ -97,22 +102,22 @@ def read_skills(
     trusted = [os.path.join(os.path.realpath(project), name) for name in (".overt", ".agents/skills", ".claude/skills")]
     skills, shadowed, places = dict[str, Skill](), list[Skill](), set[str]()
     for folder in folders:
-        for name, path in _skill_paths(folder.path):
-            real, where = os.path.realpath(os.path.dirname(path)), f"{folder.where}/{name}"
+        for name, real, file in _skill_folders(folder.path):
+            path, where = os.path.join(folder.path, name, file.name), f"{folder.where}/{name}"
             if real in places:
                 continue  # the same folder by way of a link
             places.add(real)
             if folder.scope == "project" and not any(lies_in(real, place) for place in trusted):
                 problems.append(f"{where}: the folder is a link that leads out of the folders that were trusted")
                 continue
-            try:
-                stamp, key = _stamp(path), f"{where}\n{path}"
-                entry = stored.get(key)
-                if entry is None or entry.stamp != stamp:
-                    entry = StoredSkill(stamp=stamp, skill=read_skill(path, where=where, folder=folder))
-            except OSError as error:
-                problems.append(f"{where}: SKILL.md cannot be read: {error.strerror}")
-                continue
+            entry = stored.get(key := f"{where}\n{path}")
+            if entry is None or entry.stamp != file.stamp:
+                try:
+                    skill = read_skill(path, where=where, folder=folder)
+                except OSError as error:
+                    problems.append(f"{where}: SKILL.md cannot be read: {error.strerror}")
+                    continue
+                entry = StoredSkill(stamp=file.stamp, skill=skill)
             entries[key] = entry
             if entry.skill.name in skills:
                 shadowed.append(entry.skill)
@@ -121,25 +126,40 @@ def read_skills(
     return SkillFiles(skills=tuple(skills.values()), shadowed=tuple(shadowed), problems=tuple(problems), stored=entries)
 
 
-def _skill_paths(folder: str) -> Iterator[tuple[str, str]]:
-    """Return the names of the folders that hold a SKILL.md, each with its path, in alphabetical order."""
+class _SkillFile(NamedTuple):
+    name: str
+    stamp: tuple[int, int, int]
+
+
+def _skill_folders(folder: str) -> Iterator[tuple[str, str, _SkillFile]]:
+    """Return the folders that hold a SKILL.md in alphabetical order: name, real path and file. This is on the way to
+    the first request, so each skill costs one look at the disk."""
     try:
-        names = sorted(os.listdir(folder))[:MOST_SKILLS]
+        above = os.path.realpath(folder)
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)[:MOST_SKILLS]
     except OSError:
         return
-    for name in names:
-        if not name.startswith(".") and (path := find_skill_file(os.path.join(folder, name))):
-            yield name, path
+    for entry in entries:
+        if not entry.name.startswith(".") and (file := _look_for_file(entry.path)):
+            yield entry.name, os.path.realpath(entry.path) if entry.is_symlink() else f"{above}/{entry.name}", file
+
+
+def _look_for_file(folder: str) -> _SkillFile | None:
+    for name in FILE_NAMES:
+        try:
+            state = os.stat(f"{folder}/{name}")
+        except OSError:
+            continue
+        if stat.S_ISREG(state.st_mode):
+            return _SkillFile(name, (state.st_ctime_ns, state.st_size, state.st_ino))
+    return None
 
 
 def find_skill_file(folder: str) -> str:
     """Return the path of the SKILL.md of a folder, or an empty string."""
-    return next((path for name in FILE_NAMES if os.path.isfile(path := os.path.join(folder, name))), "")
-
-
-def _stamp(path: str) -> tuple[int, int, int]:
-    state = os.stat(path)
-    return state.st_ctime_ns, state.st_size, state.st_ino
+    file = _look_for_file(folder)
+    return os.path.join(folder, file.name) if file else ""
 
 
 def read_skill(path: str, *, where: str, folder: ExtensionFolder) -> Skill:
@@ -152,7 +172,7 @@ def read_skill(path: str, *, where: str, folder: ExtensionFolder) -> Skill:
         problems.append("it has no front matter")
     folder_name = os.path.basename(os.path.dirname(path))
     name = fields.text("name")
-    if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+    if not re.fullmatch(NAME, name) or len(name) > LONGEST_NAME:
         if name:
             problems.append("its name may have only letters, digits and hyphens; it goes by its folder's name")
         name = "-".join(re.findall(r"[^\W_]+", folder_name))[:LONGEST_NAME] or "skill"
@@ -187,8 +207,10 @@ def read_skill(path: str, *, where: str, folder: ExtensionFolder) -> Skill:
     )
 
 
-def read_skill_file(path: str) -> FrontMatter:
+def read_skill_file(path: str) -> "FrontMatter":
     """Read a SKILL.md as far as its first 256 KB."""
+    from overt.lib.front_matter import read_front_matter  # late: 0.8 ms
+
     data, _ = read_regular(path, LARGEST_FILE)
     return read_front_matter(data[:LARGEST_FILE].decode("utf-8", "replace"))
 
