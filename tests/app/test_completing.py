@@ -18,6 +18,7 @@ from overt.app.completion.choices import Choice, Completion
 from overt.app.completion.completer import Completer
 from overt.app.context.references import references
 from overt.app.conversation import Conversation
+from overt.app.skills.library import BUILT_IN_NAMES
 from overt.config.paths import read_environment
 from overt.config.saved_rules import add_always
 from overt.core.events import Pinned, TitleSet
@@ -72,7 +73,8 @@ async def test_a_slash_offers_every_command_with_what_it_does(opened: Opener) ->
     async with opened([REPLY]) as (conversation, _):
         found = await Asking(conversation)("/")
         shown = [(choice.label, choice.detail) for choice in found.choices]
-        assert shown == [(f"/{name}", say(f"slash.{name}")) for name in NAMES]
+        assert shown[: len(NAMES)] == [(f"/{name}", say(f"slash.{name}")) for name in NAMES]
+        assert [label for label, _ in shown[len(NAMES) :]] == [f"/{name}" for name in BUILT_IN_NAMES]
         assert (found.kind, found.start, found.end, found.selected) == ("command", 0, 1, 0)
 
 
@@ -81,7 +83,7 @@ async def test_commands_are_found_by_beginning_then_by_part_then_by_letters(open
     async with opened([REPLY]) as (conversation, _):
         ask = Asking(conversation)
         assert (await ask.labels("/mode"))[0] == "/mode"
-        assert (await ask.labels("/exp")) == ["/export"]
+        assert (await ask.labels("/expo")) == ["/export"]
         assert (await ask.labels("/port")) == ["/export"]
         assert (await ask.labels("/xprt")) == ["/export"]
         assert await ask.labels("/zzz") == []

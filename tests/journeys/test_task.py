@@ -84,7 +84,7 @@ def assert_stream(lines: list[dict[str, Any]], place: Place) -> None:
         "permissionMode": "default",
         "slash_commands": [],
         "agents": [],
-        "skills": [],
+        "skills": ["explore-codebase", "review-change", "write-tests"],
         "plugins": [],
     }
     assert {(line["parent_tool_use_id"], line["session_id"]) for line in middle} == {(None, session)}

@@ -121,6 +121,10 @@ class SkillLibrary:
             return ()
         return tuple(name for name in BUILT_IN_NAMES if not self._is_disabled(name) and not self.is_denied(name))
 
+    def model_names(self) -> tuple[str, ...]:
+        """Return the names of all skills that the model may load."""
+        return tuple(self.for_model) if self.is_listed else self.searchable_names()
+
     def summaries(self) -> dict[str, SkillSummary]:
         """Return what a search shows of the skills that the model may load."""
         if not self._tool_exists:

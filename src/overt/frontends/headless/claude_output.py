@@ -28,7 +28,7 @@ def init(conversation: Conversation) -> dict[str, object]:
         "permissionMode": TO_CLAUDE[conversation.mode],
         "slash_commands": [],
         "agents": [],
-        "skills": [],
+        "skills": list(conversation.skills.model_names()) if conversation.skills else [],
         "plugins": [],
         "uuid": new_id(32),
     }
