@@ -220,3 +220,48 @@ def test_a_server_cannot_write_outside_the_workspace(place: Place) -> None:
     with ModelServer([toolcall("mcp__good__save", path=str(outside), text="x"), Turn(text="no")]) as server:
         place.run("run", "go", *configured(good=good()), server=server)
     assert not outside.exists()  # the server may have written to a private folder with that name
+
+
+WRITES_AT_ONCE = "open('started.txt', 'w').close()"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--permission-mode", "plan"),
+        ("--permission-mode", "auto"),
+        ("--disallowedTools", "mcp"),
+        ("--disallowedTools", "mcp__eager"),
+        ("--sandbox", "read-only"),
+    ],
+)
+def test_a_server_that_is_only_asked_what_it_offers_cannot_write(place: Place, words: tuple[str, ...]) -> None:
+    eager = {
+        "command": sys.executable,
+        "args": ["-c", f"import runpy; {WRITES_AT_ONCE}; runpy.run_path({GOOD!r}, run_name='__main__')"],
+    }
+    turns = [calls(call("toolsearch", query="add numbers")), Turn(text="ok")]
+    with ModelServer(turns) as server:
+        place.run("run", "go", *words, *configured(eager=eager, good=good()), server=server)
+    assert not (place.work / "started.txt").exists()
+
+
+def test_a_server_may_write_once_a_call_to_it_was_allowed(place: Place) -> None:
+    turns = [
+        calls(call("toolsearch", query="write a file of the workspace")),
+        toolcall("mcp__good__save", path="made.txt", text="x"),
+        Turn(text="ok"),
+    ]
+    with ModelServer(turns) as server:
+        place.run("run", "go", *configured(good=good()), server=server)
+        assert results(server)[1] == "saved made.txt"
+    assert (place.work / "made.txt").read_text() == "x"
+
+
+def test_a_denied_server_is_not_started(place: Place) -> None:
+    turns = [calls(call("toolsearch", query="add")), toolcall("mcp__good__add", a=1, b=1), Turn(text="no")]
+    with ModelServer(turns) as server:
+        marked = good(env={"MARK": "1"})
+        marked["args"] = ["-c", "import sys; open('/dev/null'); sys.exit('started')"]
+        place.run("run", "go", "--disallowedTools", "mcp__good", *configured(good=marked), server=server)
+        assert not any("cannot be used" in text for text in results(server))

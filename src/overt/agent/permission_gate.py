@@ -136,7 +136,8 @@ class Gate:
         """Collect what the judgement depends on. A command that the model calls starts its sandbox first; one that the
         user has typed runs outside of it, and is only guarded."""
         expected = self._hands.guess()
-        starts = "run" in request.tool.effects and request.changes and not typed
+        is_remote = request.tool.server is not None and request.tool.server.remote
+        starts = bool(request.tool.effects & {"run", "mcp"}) and not is_remote and request.changes and not typed
         sandbox = await self._hands.standing() if starts else expected
         if sandbox.kind != expected.kind:
             emit(Noticed(agent=agent, text=warn_about_sandbox(sandbox), level="warning"))

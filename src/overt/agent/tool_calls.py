@@ -37,7 +37,8 @@ async def run_calls(
         if mended.notes:
             emit(Repaired(agent=agent.spec.path, call_id=call.id, note="; ".join(mended.notes)))
         problem = mended.error or _hidden(mended)
-        repeated = "" if problem else repeats.advice(mended.call.name, _meant(mended))
+        is_poll = mended.tool is not None and "mcp" in mended.tool.effects  # a server may answer anew
+        repeated = "" if problem or is_poll else repeats.advice(mended.call.name, _meant(mended))
         if problem or repeated:
             repeats.ran(mended.call.name, _meant(mended), mutating=False, failed=True)
             emit(ToolStarted(agent=agent.spec.path, call=mended.call))

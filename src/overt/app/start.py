@@ -63,6 +63,7 @@ async def open_conversation(
     notices += recorded.notices
 
     shared = shared_services(setting)
+    shared.interactive = shared.interactive or options.interactive
     notices += _look_at_servers(shared, redactor)
     workspace = SessionWorkspace(setting, shared, record=session.emit, redactor=redactor, recorded=recorded)
     permissions = _make_permissions(setting, resumed, notices.append)
@@ -164,7 +165,11 @@ def _look_at_servers(shared: WorkspaceServices, redactor: Redactor) -> tuple[str
     if secrets := server_secrets(shared.configured_servers):
         redactor.learn(*secrets)
         LOG.learn(*secrets)
-    return shared.configured_servers.warnings
+    clashes = shared.known_servers.clashes if shared.known_servers else {}
+    return (
+        *shared.configured_servers.warnings,
+        *(say("mcp.clash", name=name, other=other) for name, other in clashes.items()),
+    )
 
 
 def _session_name(options: Options, redactor: Redactor) -> str:

@@ -49,6 +49,8 @@ class WorkspaceServices:
         self._spawner: SupervisorSpawner | None = None
         self._keeper: SnapshotKeeper | None = None
         self._servers: McpServers | None = None
+        self.interactive = False
+        """A user of one of the sessions can answer questions and log in to servers."""
 
     def serves(self, setting: Setting) -> bool:
         """True if a session with these settings can share them: same folders, sandbox, environment and undo."""
@@ -135,11 +137,16 @@ class WorkspaceServices:
     @cached_property
     def known_servers(self) -> "KnownServers | None":
         """The MCP servers of the configuration, with what is known of them without starting any; None without any."""
-        if not self.configured_servers.entries:
+        entries, setting = self.configured_servers.entries, self._setting
+        if not entries:
             return None
+        if setting.config.offline:
+            from overt.app.mcp.servers import on_this_machine  # late: 0.1 ms
+
+            entries = on_this_machine(entries)
         from overt.mcp.manifest_cache import KnownServers  # late: 2 ms
 
-        return KnownServers(self.configured_servers.entries, self._setting.environment.cache_dir)
+        return KnownServers(entries, setting.environment.cache_dir, setting.roots.workspace)
 
     def servers(self) -> "McpServers":
         """Return the way to the MCP servers. Nothing is started before one of them is used."""

@@ -23,6 +23,18 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     schema: Raw
 
 
+class ServerTarget(Struct, frozen=True, kw_only=True):
+    """A tool of an MCP server, under the names that the configuration and the server have for them.
+
+    `remote`: the server is not a program on this machine. `sends`: what a call says may leave this machine.
+    """
+
+    server: str
+    tool: str
+    remote: bool = False
+    sends: bool = False
+
+
 class Prefix(Struct, frozen=True, kw_only=True):
     """The immutable head of every request of a session. `shots` are examples, sent as the first messages."""
 

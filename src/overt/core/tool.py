@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from overt.core.capabilities import EFFECT_OF, Blocked, Effect
 from overt.core.codec import compact
 from overt.core.messages import Document, Image
-from overt.core.requests import ToolSpec
+from overt.core.requests import ServerTarget, ToolSpec
 from overt.core.schema import schema
 from overt.core.views import View
 
@@ -76,8 +76,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     in `harmless`, a call changes nothing although the tool could; with `*` no call does.
 
     A `rare` tool is not in the list that the model is sent: it is looked up with `toolsearch`. A tool that `forwards`
-    runs another one: its arguments are the `name` and the `arguments` of that. `remote`: what a call says leaves this
-    machine.
+    runs another one: its arguments are the `name` and the `arguments` of that. `server` is the origin of a tool of an
+    MCP server.
 
     `advice` tells the model what to do if a call was too long to arrive whole. `past` says what was done with the
     files that a call names: "edited". A `rare` tool is not in the list that a model gets, unless `tools.enabled` names
@@ -99,7 +99,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     past: str = ""
     rare: bool = False
     forwards: bool = False
-    remote: bool = False
+    server: ServerTarget | None = None
 
     @property
     def effects(self) -> frozenset[Effect]:

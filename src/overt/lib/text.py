@@ -113,6 +113,11 @@ def _picture(char: str) -> bool:
     )
 
 
+def plain_name(name: str) -> str:
+    """Return a name with the characters that every vendor takes in the name of a tool."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)
+
+
 def first_line(text: str, longest: int = 60) -> str:
     """Return the first line that is not blank, cut to `longest` characters."""
     return shorten(next((line for line in text[:4000].splitlines() if line.strip()), "").strip(), longest)

@@ -1,6 +1,5 @@
 """What a server offers: its tools, prompts and resources."""
 
-import re
 from typing import Literal
 
 from msgspec import Raw, Struct
@@ -60,8 +59,3 @@ class Manifest(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="manif
     prompts: tuple[ServerPrompt, ...] = ()
     resources: tuple[ServerResource, ...] = ()
     problems: tuple[str, ...] = ()
-
-
-def plain_name(name: str) -> str:
-    """Return the name of a server or tool with the characters that every vendor takes."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from overt.core.settings import ServerEntry
 from overt.lib.atomic import replace as replace_file
 from overt.lib.logs.log import LOG
+from overt.lib.text import plain_name
 from overt.mcp.manifest import Era, Manifest
 
 MOST_ENTRIES = 200
@@ -30,22 +31,27 @@ class ManifestSummary(Struct, frozen=True, kw_only=True):
     era: Era = ""
 
 
-def fingerprint(entry: ServerEntry) -> str:
-    """Return a hash of everything that decides which server an entry reaches and what it is told."""
+def fingerprint(entry: ServerEntry, workspace: str) -> str:
+    """Return a hash of everything that decides which server an entry reaches and what it is told.
+
+    The command of a program may name files of the folder it runs in.
+    """
     decisive = replace(entry, origin="", of_project=False, timeout_ms=0, read_only=False, enabled=True)
-    return sha256(json.encode(decisive, order="sorted")).hexdigest()[:32]
+    folder = workspace if entry.kind == "stdio" else ""
+    return sha256(json.encode((decisive, folder), order="sorted")).hexdigest()[:32]
 
 
 class ManifestCache:
-    def __init__(self, cache_folder: str) -> None:
+    def __init__(self, cache_folder: str, workspace: str) -> None:
         self._folder = os.path.join(cache_folder, "mcp")
+        self._workspace = workspace
         self._index: dict[str, ManifestSummary] | None = None
 
     def summary(self, entry: ServerEntry) -> ManifestSummary | None:
         """Return what is stored about a server, without reading its manifest."""
         if self._index is None:
             self._index = self._read_index()
-        return self._index.get(fingerprint(entry))
+        return self._index.get(fingerprint(entry, self._workspace))
 
     def era(self, entry: ServerEntry) -> Era:
         summary = self.summary(entry)
@@ -62,7 +68,7 @@ class ManifestCache:
 
     def store(self, entry: ServerEntry, manifest: Manifest, tokens: int) -> None:
         """Remember a manifest. A full disk only means that the server is asked again next time."""
-        name = fingerprint(entry)
+        name = fingerprint(entry, self._workspace)
         index = self._read_index()  # another process may have stored others
         index.pop(name, None)
         index[name] = ManifestSummary(tools=len(manifest.tools), tokens=tokens, era=manifest.era)
@@ -81,7 +87,7 @@ class ManifestCache:
         return os.path.join(self._folder, "index.json")
 
     def _manifest_path(self, entry: ServerEntry) -> str:
-        return os.path.join(self._folder, f"{fingerprint(entry)}.json")
+        return os.path.join(self._folder, f"{fingerprint(entry, self._workspace)}.json")
 
     def _read_index(self) -> dict[str, ManifestSummary]:
         try:
@@ -94,13 +100,14 @@ class ManifestCache:
 class KnownServers:
     """The MCP servers of a configuration, with what each offers as far as is known.
 
-    `version` counts how often something has become known or has changed.
+    `version` counts how often something has become known or has changed. `clashes` are servers that are left out, each
+    with the server whose tools and rules it would take.
     """
 
-    def __init__(self, entries: Sequence[ServerEntry], cache_folder: str) -> None:
-        self.entries = {entry.name: entry for entry in entries}
+    def __init__(self, entries: Sequence[ServerEntry], cache_folder: str, workspace: str) -> None:
+        self.entries, self.clashes = _without_clashes(entries)
         self.version = 0
-        self.cache = ManifestCache(cache_folder)
+        self.cache = ManifestCache(cache_folder, workspace)
         self._manifests: dict[str, Manifest | None] = {}
 
     @property
@@ -123,3 +130,18 @@ class KnownServers:
             self._manifests[server] = manifest
             self.version += 1
             self.cache.store(self.entries[server], manifest, tokens)
+
+
+def _without_clashes(entries: Sequence[ServerEntry]) -> tuple[dict[str, ServerEntry], dict[str, str]]:
+    """Leave out servers whose tools could have the names of another server's; those of the user stay."""
+    kept: dict[str, ServerEntry] = {}
+    clashes: dict[str, str] = {}
+    for entry in sorted(entries, key=lambda entry: entry.of_project):
+        name = f"{plain_name(entry.name)}__"
+        others = {other: f"{plain_name(other)}__" for other in kept}
+        clash = next((each for each, plain in others.items() if name.startswith(plain) or plain.startswith(name)), "")
+        if clash:
+            clashes[entry.name] = clash
+        else:
+            kept[entry.name] = entry
+    return {entry.name: entry for entry in entries if entry.name in kept}, clashes

@@ -53,6 +53,10 @@ READ_BYTES = 64 * 1024
 V = TypeVar("V", bound=Value)
 
 
+StartServerProgram = Callable[[ServerEntry, bool], Awaitable[ServerChild]]
+"""Starts the program of a server in the sandbox; with True it may write to the workspace."""
+
+
 class HostSettings(Struct, frozen=True, kw_only=True):
     """What the host process is told when it starts, besides the servers."""
 
@@ -81,6 +85,8 @@ class _Record:
         self.entry = entry
         self.loading: asyncio.Task[Manifest] | None = None
         self.connected = False
+        self.may_write = False
+        """A program that was only asked what it offers is kept from writing: nobody has approved a call yet."""
         self.failure: ToolError | None = None
         self.failed_at = 0.0
         self.error_lines: deque[str] = deque(maxlen=ERROR_LINES)
@@ -97,7 +103,7 @@ class McpServers:
         known: KnownServers,
         *,
         settings: Callable[[], HostSettings],
-        start: Callable[[ServerEntry], Awaitable[ServerChild]],
+        start: StartServerProgram,
         count_tokens: Callable[[ServerEntry, Manifest], int],
     ) -> None:
         self._known = known
@@ -172,6 +178,7 @@ class McpServers:
         self, server: str, tool: str, arguments: Mapping[str, object], *, report: Report, ask: AnswerQuestion | None
     ) -> ToolOutput:
         record, described = self._record(server), self._find_tool(server, tool)
+        await self._let_write(record)
         repeatable = described is not None and (described.read_only is True or described.idempotent is True)
 
         def make(number: int) -> HostCommand:
@@ -186,15 +193,24 @@ class McpServers:
 
         return await self._ask(record, ToolOutput, make, report=report, ask=ask)
 
-    def may_write_files(self, server: str, tool: str) -> bool:
-        """True if a tool may change files here: its server runs on this machine and does not say that it only reads."""
-        entry, described = self._known.entries[server], self._find_tool(server, tool)
-        only_reads = entry.read_only or (described is not None and described.read_only is True)
-        return entry.kind == "stdio" and not only_reads
+    def may_write_files(self, server: str) -> bool:
+        """True if a server may change files here: it is a program, and the user has not said that it only reads."""
+        entry = self._known.entries[server]
+        return entry.kind == "stdio" and not entry.read_only
 
     def _find_tool(self, server: str, tool: str) -> ServerTool | None:
         manifest = self._known.manifest(server) or Manifest()
         return next((each for each in manifest.tools if each.name == tool), None)
+
+    async def _let_write(self, record: _Record) -> None:
+        """Start the program of a server anew if it was kept from writing so far."""
+        if record.may_write or record.entry.kind != "stdio":
+            return
+        record.may_write = True
+        if record.loading is not None:
+            await asyncio.wait([record.loading])
+        if record.connected and self._host and not self._host.ended:
+            await self._host.send(Disconnect(server=record.entry.name))
 
     async def get_prompt(self, server: str, prompt: str, arguments: dict[str, str]) -> PromptText:
         record = self._record(server)
@@ -219,7 +235,7 @@ class McpServers:
     async def reconnect(self, server: str) -> Manifest:
         """Close the connection, forget failures, and ask anew what the server offers."""
         record = self._record(server)
-        record.failure, record.connected = None, False
+        record.failure, record.connected, record.may_write = None, False, True
         if self._host and not self._host.ended:
             await self._host.send(Disconnect(server=server))
         return await self.refresh_manifest(server)
@@ -298,7 +314,7 @@ class McpServers:
         assert host is not None
         record.error_lines.clear()
         try:
-            program = await self._start(record.entry)
+            program = await self._start(record.entry, record.may_write)
         except OvertError as error:
             await host.send(ServerStarted(start=report.start, problem=error.message))
             return

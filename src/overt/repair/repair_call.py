@@ -54,6 +54,7 @@ def mend(
     """
     if "<arg_key>" in call.name:
         call = _spelled(call, tools, cut=cut)
+    call = _of_server(call, tools, find_unlisted)
     if call.name not in tools and (unlisted := find_unlisted(call.name)):
         tools = {**tools, unlisted.name: unlisted}
     parsed = parse(call.arguments)
@@ -80,6 +81,16 @@ def mend(
         return MendedCall(call=call, error=f"Invalid arguments for {name}: {error}")
     mended = MendedCall(call=call, tool=tool, args=args, notes=(*notes, *parsed.notes, *more))
     return _out_of_shell(mended, tools) if name == "bash" and "patch" in tools else mended
+
+
+def _of_server(call: Call, tools: Mapping[str, Tool], find_unlisted: ToolLookup) -> Call:
+    """Read `mcp.docker.run` and `docker.run` as the tool of a server; its last part may be a name of ours."""
+    if "." not in call.name or call.name in tools:
+        return call
+    parts = call.name.removeprefix("mcp.").split(".")
+    name = "__".join(("mcp", *parts))
+    known = name in tools or find_unlisted(name) is not None
+    return replace(call, name=name) if known or call.name.startswith("mcp.") else call
 
 
 def _forwarded_call(call: Call, given: dict[str, object]) -> Call | None:

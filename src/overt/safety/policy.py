@@ -99,7 +99,7 @@ def subject_of(tool: Tool, values: tuple[str, ...], sight: PathFacts) -> Subject
         reading = CommandReading(hazard="harmless" if changes_nothing else "ordinary")
         hosts = tuple(filter(None, map(host_of, values))) if "network" in tool.effects else ()
         return Subject(
-            tool=tool.name, family=tool.family, values=values, hosts=hosts, reading=reading, remote=tool.remote
+            tool=tool.name, family=tool.family, values=values, hosts=hosts, reading=reading, server=tool.server
         )
     return subject_of_paths(values, sight, tool=tool.name, family=tool.family)
 
@@ -160,7 +160,8 @@ class CallFacts(Struct, frozen=True, kw_only=True):
         if self.subject.is_command and self.world.boxed:
             return "boxed"
         if "mcp" in self.effects:
-            return "server" if self.world.boxed or self.subject.remote else "open server"
+            is_remote = self.subject.server is not None and self.subject.server.remote
+            return "server" if self.world.boxed or is_remote else "open server"
         if self.effects == {"network"}:
             return "web"
         if "memory" in self.effects:
@@ -224,7 +225,8 @@ def judge_by_mode(facts: CallFacts) -> Verdict:
     if facts.kind == "memory" and BY_MODE[mode]["memory"] == "ask":
         return _ask_about_memory(subject, mode)
     reach = facts.world.reach if facts.dangerous else None
-    if facts.kind == "server" and BY_MODE[mode]["server"] == "ask" and (subject.remote or mode == "plan"):
+    sends = subject.server is not None and subject.server.sends
+    if "mcp" in facts.effects and BY_MODE[mode][facts.kind] == "ask" and (sends or mode == "plan"):
         return _ask_about_server(facts)
     return _by_mode(facts, BY_MODE[mode][facts.kind], _explain_recoverable(subject, reach) if reach else f"{mode} mode")
 

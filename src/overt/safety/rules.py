@@ -9,7 +9,9 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.core.requests import ServerTarget
 from overt.core.settings import Rule
+from overt.lib.text import plain_name
 from overt.lib.web_url import normalize_host
 from overt.safety.danger import Cause, CommandReading
 
@@ -39,8 +41,8 @@ class Subject(Struct, frozen=True, kw_only=True):
     `family` is the name by which rules know tools of this kind together, by default the name of the tool. `values` of
     a file tool hold each path as it was spelled and, where a link leads elsewhere, where it really lies. `reads` are
     what the words of a command may name. `linked` are those with more than one name on the disk. `hosts` are those of
-    the URLs among the values. `edit_rules` are the names of the rules that speak of what a command writes. `remote`:
-    what the call says leaves this machine.
+    the URLs among the values. `edit_rules` are the names of the rules that speak of what a command writes. `server` is
+    the MCP server and its tool that a call goes to.
     """
 
     tool: str
@@ -51,7 +53,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     reading: CommandReading = CommandReading(hazard="ordinary")
     edit_rules: frozenset[str] = frozenset({"edit"})
-    remote: bool = False
+    server: ServerTarget | None = None
 
     @property
     def is_command(self) -> bool:
@@ -103,8 +105,8 @@ def speaks_of(rule: Rule, subject: Subject) -> bool:
     if name == "external_directory":
         outside = tuple(path for path in subject.values if path.startswith("/")) if not subject.is_command else ()
         return rule.action != "allow" and bool(outside) and (not rule.pattern or _speaks_of_paths(rule, outside))
-    if subject.family == "mcp" and name != "*":
-        return _speaks_of_server(rule, subject.tool)
+    if subject.server and name != "*":
+        return _speaks_of_server(rule, subject.tool, subject.server)
     same = name in (subject.tool, subject.family, "*")
     if not same or not rule.pattern:
         return same
@@ -116,11 +118,24 @@ def speaks_of(rule: Rule, subject: Subject) -> bool:
     return _speaks_of_paths(rule, subject.values)
 
 
-def _speaks_of_server(rule: Rule, tool: str) -> bool:
-    """True if a rule names the tool of an MCP server: `mcp`, `mcp(github__*)`, `mcp__github`, `mcp__github__*`."""
-    if rule.tool == "mcp":
-        return not rule.pattern or fnmatchcase(tool.removeprefix("mcp__"), rule.pattern)
-    return not rule.pattern and (fnmatchcase(tool, rule.tool) or tool.startswith(f"{rule.tool}__"))
+def _speaks_of_server(rule: Rule, shown: str, target: ServerTarget) -> bool:
+    """True if a rule names the tool of an MCP server: `mcp`, `mcp(github__*)`, `mcp__github`, `mcp__github__*`.
+
+    It may name them as the configuration and the server do, or as the model is `shown` them. What a rule allows to
+    one server it does not allow to another whose name begins with the same words.
+    """
+    servers = {target.server, plain_name(target.server)}
+    tools = {target.tool, plain_name(target.tool)}
+    names = {shown} | {f"mcp__{server}__{tool}" for server in servers for tool in tools}
+    if rule.tool == "mcp" and not rule.pattern:
+        return True
+    pattern = f"mcp__{rule.pattern}" if rule.tool == "mcp" else "" if rule.pattern else rule.tool
+    if pattern in names or pattern.removeprefix("mcp__") in servers:
+        return True
+    if rule.action != "allow" or "*" in pattern.removeprefix("mcp__").partition("__")[0]:
+        return any(fnmatchcase(name, pattern) for name in names)
+    heads = [f"mcp__{server}__" for server in servers if pattern.startswith(f"mcp__{server}__")]
+    return any(fnmatchcase(tool, pattern.removeprefix(head)) for head in heads for tool in tools)
 
 
 def hosts_allowed_private(rules: Iterable[Rule]) -> frozenset[str]:

@@ -8,9 +8,9 @@ from overt.app.slash_command import Command, CommandOutcome, Offer
 from overt.core.errors import OvertError
 from overt.core.messages import Image
 from overt.core.text_fragments import Origin
-from overt.lib.text import first_line
+from overt.lib.text import first_line, plain_name
 from overt.lib.translations import say
-from overt.mcp.manifest import ServerPrompt, plain_name
+from overt.mcp.manifest import ServerPrompt
 
 if TYPE_CHECKING:
     from overt.app.completion.completion_facts import CompletionFacts

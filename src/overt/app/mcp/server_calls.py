@@ -8,9 +8,11 @@ from overt import __version__
 from overt.app.setting import Setting
 from overt.core.capabilities import AskUser, ServerResult
 from overt.core.codec import encode
+from overt.core.errors import ToolError
 from overt.core.protocols import Profile, ServerChild
 from overt.core.settings import ServerEntry
 from overt.lib.tokens import estimate
+from overt.lib.translations import say
 from overt.mcp.elicitation import make_form
 from overt.mcp.manifest import Manifest
 from overt.mcp.messages import QuestionAnswered, ServerQuestion
@@ -40,7 +42,7 @@ class ServerCalls:
         self._notes: list[str] = []
 
     async def call(self, server: str, tool: str, arguments: Mapping[str, object]) -> ServerResult:
-        async with self._keeping() if self._servers.may_write_files(server, tool) else nullcontext():
+        async with self._keeping() if self._servers.may_write_files(server) else nullcontext():
             output = await self._servers.call_tool(server, tool, arguments, report=self._report, ask=self._ask)
         return read_contents(output.parts, (*output.notes, *self._notes), error=output.error)
 
@@ -52,8 +54,10 @@ class ServerCalls:
 
 
 def connect_servers(setting: Setting, shared: "WorkspaceServices") -> McpServers:
-    async def start(entry: ServerEntry) -> ServerChild:
-        profile = Profile(write=True, network=entry.network)
+    async def start(entry: ServerEntry, may_write: bool) -> ServerChild:
+        profile = Profile(write=may_write and setting.config.sandbox.write, network=entry.network)
+        if not may_write and not (await shared.spawner.standing(profile)).boxed:
+            raise ToolError(say("mcp.no_sandbox", name=entry.name), code="start")
         environment = {**shared.environment, **entry.environment}
         return await shared.spawner.spawn_server(
             entry.command, cwd=setting.roots.workspace, env=environment, profile=profile
@@ -64,7 +68,7 @@ def connect_servers(setting: Setting, shared: "WorkspaceServices") -> McpServers
             roots=(setting.roots.workspace, *setting.config.allow_write),
             token_folder=f"{setting.environment.data_dir}/mcp",
             version=__version__,
-            interactive=True,
+            interactive=shared.interactive,
             environment={**shared.environment, **_session_bus(setting)},
             browser=setting.environment.variables.get("BROWSER", ""),
         )

@@ -1,6 +1,7 @@
 """The MCP servers of a session, and the rows of `overt mcp list`."""
 
 import os
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -12,6 +13,8 @@ from overt.core.errors import ConfigError
 from overt.core.settings import ServerEntry
 from overt.lib.redaction.secret_values import secret_values
 from overt.lib.translations import say
+from overt.lib.web_url import host_of
+from overt.providers.transport.address import is_loopback
 
 Scope = Literal["local", "project", "user"]
 NONE = Servers()
@@ -136,3 +139,8 @@ def server_secrets(servers: Servers) -> tuple[str, ...]:
         secrets += [*secret_values(entry.environment), *secret_values(headers), entry.oauth.client_secret]
         secrets += [value for name, value in headers.items() if name.lower() == "authorization"]
     return tuple(filter(None, secrets))
+
+
+def on_this_machine(entries: Sequence[ServerEntry]) -> tuple[ServerEntry, ...]:
+    """Return the servers that no request has to leave this machine for."""
+    return tuple(entry for entry in entries if not entry.url or is_loopback(host_of(entry.url)))

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 async def inspect_server(setting: Setting, name: str) -> Manifest:
     """Start or connect to a server and return what it offers now."""
-    return await _use_server(setting, name, lambda servers: servers.refresh_manifest(name))
+    return await _use_server(setting, name, lambda servers: servers.reconnect(name))
 
 
 async def log_in(setting: Setting, name: str, show_page: Callable[[str], None]) -> str:

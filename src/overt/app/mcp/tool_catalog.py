@@ -17,10 +17,10 @@ from overt.app.setting import Setting
 from overt.app.skills.library import SkillLibrary
 from overt.core.capabilities import Effect, ToolMatches
 from overt.core.errors import ToolError
-from overt.core.requests import ToolSpec
+from overt.core.requests import ServerTarget, ToolSpec
 from overt.core.settings import ServerEntry
 from overt.core.tool import Tool
-from overt.mcp.manifest import plain_name
+from overt.lib.text import plain_name
 from overt.repair.flatten_schema import flatten_schema
 from overt.safety.rules import Subject, matching
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 SEARCH_WITHIN_S, ENOUGH_AFTER_S = 10.0, 2.0
 """A search waits this long for servers that have to be asked first, and less long if others have what it seeks."""
+ANY_TOOL = "\N{REPLACEMENT CHARACTER}"
 MOST_NAMED = 30
 """Servers that the description of `toolsearch` names."""
 
@@ -62,9 +63,11 @@ class ToolCatalog:
         self._server_tools: dict[str, Tool] = {}
         self._loading: set[asyncio.Future[tuple[str, ...]]] = set()
 
-    @property
+    @cached_property
     def entries(self) -> tuple[ServerEntry, ...]:
-        return self._known.enabled if self._known else ()
+        """The servers of this agent, without those of which a rule denies every tool: they are not even started."""
+        enabled = self._known.enabled if self._known else ()
+        return tuple(entry for entry in enabled if not self._denies(_any_tool_of(entry)))
 
     @cached_property
     def listed(self) -> dict[str, Tool]:
@@ -212,8 +215,17 @@ class ToolCatalog:
 
     def _is_denied(self, tool: Tool) -> bool:
         """True if a rule without a pattern denies the tool: the model is not told of it at all."""
+        return self._denies(Subject(tool=tool.name, family=tool.family, server=tool.server))
+
+    def _denies(self, subject: Subject) -> bool:
         rules = [rule for rule in self._setting.config.permissions.rules if not rule.pattern]
-        return matching(rules, Subject(tool=tool.name, family=tool.family), "deny") is not None
+        return matching(rules, subject, "deny") is not None
+
+
+def _any_tool_of(entry: ServerEntry) -> Subject:
+    """Return the subject of a tool with a name that no rule lists: what denies it denies every tool of the server."""
+    target = ServerTarget(server=entry.name, tool=ANY_TOOL)
+    return Subject(tool=f"mcp__{plain_name(entry.name)}__{ANY_TOOL}", family="mcp", server=target)
 
 
 def _texts(tools: dict[str, Tool]) -> dict[str, str]:
