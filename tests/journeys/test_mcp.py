@@ -236,10 +236,8 @@ WRITES_AT_ONCE = "open('started.txt', 'w').close()"
     ],
 )
 def test_a_server_that_is_only_asked_what_it_offers_cannot_write(place: Place, words: tuple[str, ...]) -> None:
-    eager = {
-        "command": sys.executable,
-        "args": ["-c", f"import runpy; {WRITES_AT_ONCE}; runpy.run_path({GOOD!r}, run_name='__main__')"],
-    }
+    code = f"import runpy; {WRITES_AT_ONCE}; runpy.run_path({GOOD!r}, run_name='__main__')"
+    eager = {"command": sys.executable, "args": ["-c", code]}
     turns = [calls(call("toolsearch", query="add numbers")), Turn(text="ok")]
     with ModelServer(turns) as server:
         place.run("run", "go", *words, *configured(eager=eager, good=good()), server=server)
