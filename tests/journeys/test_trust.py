@@ -125,7 +125,7 @@ def test_without_a_terminal_it_is_said_once_what_was_ignored(hostile: Place) -> 
         ignored = [line for line in done.err.splitlines() if "not trusted" in line]
         assert ignored == [
             "overt.toml:2: `permissions.mode`, `permissions.allow`, `sandbox.mode`, `sandbox.network`, "
-            "`agent.system_prompt`, `providers` ignored, because this folder is not trusted; "
+            "`agent.system_prompt`, `providers`, `hooks` ignored, because this folder is not trusted; "
             "read the file, then run `overt trust` in this folder",
             ".mcp.json, .env, .overt/commands/go.md, .overt/hooks.json ignored, because this folder is not trusted; "
             "read it, then run `overt trust` in this folder",

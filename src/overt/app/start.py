@@ -13,6 +13,7 @@ from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
 from overt.app.context.session_memory import make_memory
 from overt.app.conversation import Conversation
+from overt.app.hooks.sources import find_hook_tables
 from overt.app.mcp.servers import server_secrets
 from overt.app.mcp.tool_catalog import ToolCatalog
 from overt.app.models.session_models import SessionModels
@@ -28,7 +29,6 @@ from overt.app.skills.library import SkillLibrary
 from overt.app.spend_limit import SessionSpendLimit
 from overt.app.web import WebAccess
 from overt.app.workspace_services import WorkspaceServices, shared_services
-from overt.config.hook_sources import load_hook_tables
 from overt.config.saved_rules import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
 from overt.core.events import Event, Noticed, TurnEnded
@@ -189,9 +189,7 @@ def _open_hooks(
     notify: Callable[[str], None],
 ) -> "SessionHooks | None":
     """Return the hooks of a session, or None if there are none. Files that cannot be read are named."""
-    project = setting.roots.project
-    trusted = setting.trust.has(project)
-    tables = load_hook_tables(setting.environment, setting.config, project=project, trusted=trusted)
+    tables = find_hook_tables(setting)
     for mistake in tables.mistakes:
         notify(mistake)
     if not tables.tables:

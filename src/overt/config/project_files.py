@@ -34,6 +34,7 @@ FOLDERS = (FOLDER, ".claude/hooks", *FOREIGN_FOLDERS)
 LARGEST_CONFIGURATION = 1024 * 1024
 PATHS = r"""[^\s"'`;|&<>(){}$=,]+"""
 """Words of a command that may be the path of a script."""
+SCRIPTS = tuple(".sh .bash .zsh .fish .py .js .mjs .cjs .ts .mts .rb .pl .php .lua .ps1".split())
 MOST_FILES = 1000
 MOST_BYTES = 32 * 1024 * 1024
 DEEPEST = 16
@@ -83,13 +84,18 @@ def names(project: str) -> Iterator[str]:
 
 
 def named_scripts(project: str, command: str) -> tuple[str, ...]:
-    """Return the files below the project that the command of a hook names, relative to the project."""
+    """Return the scripts below the project that the command of a hook names, relative to the project."""
     scripts: dict[str, None] = {}
     for word in re.findall(PATHS, command.replace("CLAUDE_PROJECT_DIR/", "")):
         path = os.path.normpath(word if lies_in(word, project) else os.path.join(project, word.lstrip("/")))
-        if path != project and lies_in(path, project) and os.path.isfile(path):
+        if path != project and lies_in(path, project) and _is_script(path):
             scripts[os.path.relpath(path, project)] = None
     return tuple(scripts)
+
+
+def _is_script(path: str) -> bool:
+    """True for a file that can be run by itself or has the ending of a script. Data that a hook writes is neither."""
+    return os.path.isfile(path) and (path.endswith(SCRIPTS) or os.access(path, os.X_OK))
 
 
 def _hook_commands(project: str, name: str) -> Iterator[str]:

@@ -12,11 +12,11 @@ from overt.agent.permission_settings import PermissionState, Terms
 from overt.app.hooks.firing import Firing, HookRunner, HookSession, Occasion, combine
 from overt.app.hooks.hook_input import describe_call
 from overt.app.hooks.ledger import FiringLine, read_lines
+from overt.app.hooks.sources import find_hook_tables
 from overt.app.redaction.secrets import make_redactor
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting
 from overt.app.workspace_services import shared_services
-from overt.config.hook_sources import load_hook_tables
 from overt.core.codec import compact
 from overt.core.errors import UsageError
 from overt.core.history import History
@@ -57,9 +57,7 @@ class HookRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def find_hooks(setting: Setting) -> tuple[tuple[Hook, ...], tuple[str, ...]]:
     """Return all hooks, also those that are never fired, and sentences about files that could not be read."""
-    project = setting.roots.project
-    trusted = setting.trust.has(project)
-    found = load_hook_tables(setting.environment, setting.config, project=project, trusted=trusted)
+    found = find_hook_tables(setting)
     return tuple(hook for table in found.tables for hook in read_hooks(table)), found.mistakes
 
 
