@@ -104,6 +104,7 @@ def test_every_flag_of_a_prompt_reaches_the_options() -> None:
         "session_id": "a-1",
         "persist": False,
         "interactive": False,
+        "previous": "",
         "verbose": True,
         "output": "json",
         "registries": Registries(),

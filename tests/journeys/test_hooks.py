@@ -174,6 +174,24 @@ def test_a_handler_that_is_not_supported_closes_a_gate_and_is_named(place: Place
         assert "handlers of type 'http' are not supported" in results(server)[0]
 
 
+def test_the_log_and_the_chat_show_what_ran(place: Place) -> None:
+    configure(place, PreToolUse=f"{KEEP}; exit 7", Stop="true")
+    with ModelServer([calls(call("bash", command="echo a")), Turn(text="done")]) as server:
+        place.run("run", "go", "--yolo", server=server)
+        with place.chat(server=server) as terminal:
+            terminal.expect(PROMPT)
+            terminal.line("/hooks")
+            shown = terminal.expect(PROMPT)
+            assert "Last firings:" in shown
+            terminal.line("/exit")
+            assert terminal.wait() == 0
+    log = place.run("hooks", "log").out
+    for text in (shown, log):
+        assert "PreToolUse  Bash  deny" in text and "exit 7" in text and "(~/.config/overt/config.json:1)" in text
+    (path,) = place.home.rglob("hooks.jsonl")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_condition_limits_a_hook_to_some_commands(place: Place) -> None:
     handler = {"type": "command", "command": "exit 2", "if": "Bash(git push:*)"}
     configure(place, PreToolUse=[{"matcher": "Bash", "hooks": [handler]}])

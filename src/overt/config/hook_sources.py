@@ -1,7 +1,6 @@
 """The hooks of a run: collected from the configuration, from Claude Code's settings files and from plugins."""
 
 import os
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -15,7 +14,7 @@ from overt.lib.read_file import read_regular
 LARGEST_FILE = 1024 * 1024
 
 
-class PluginHooks(NamedTuple):
+class PluginHooks(Struct, frozen=True):
     """The `hooks.json` of a plugin, the folder of the plugin, the folder for its data, and how the file is shown."""
 
     path: str
