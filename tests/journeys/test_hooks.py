@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.fakes.model_server import ModelServer, Recorded, Turn
 from tests.journeys.journey_kit import (
     PATIENT,
@@ -21,7 +20,6 @@ from tests.journeys.journey_kit import (
 )
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "hooks" / "protect-main"
-MARKETPLACE = Path(__file__).parent.parent.parent.parent / "shared" / "data" / "claude-plugins" / "plugins"
 KEEP = 'python3 -c \'import json, sys; open("seen.jsonl", "a").write(json.dumps(json.load(sys.stdin)) + "\\n")\''
 """A hook that writes down what it reads."""
 
@@ -356,18 +354,3 @@ def test_hooks_of_other_programs_are_left_out_if_the_user_says_so(place: Place) 
     (place.home / ".config" / "overt").mkdir(parents=True)
     (place.home / ".config" / "overt" / "config.toml").write_text("[context]\nforeign = false\n")
     assert "No hooks are configured" in place.run("hooks").out
-
-
-@pytest.mark.skipif(not MARKETPLACE.is_dir(), reason="the marketplace snapshot is not here")
-def test_hooks_of_the_marketplace_are_read_and_run_unchanged(place: Place) -> None:
-    files = sorted(MARKETPLACE.glob("*/hooks/hooks.json"))
-    assert len(files) >= 6
-    for path in files:
-        text = path.read_text().replace("${CLAUDE_PLUGIN_ROOT}", str(path.parent.parent))
-        configure(place, **json.loads(text)["hooks"])
-        listed = json.loads(place.run("hooks", "--json").out)
-        assert listed and {row.get("note", "") for row in listed} <= {"", "this version does not fire this event"}
-        for event in {row["event"] for row in listed if not row.get("note")}:
-            tool = ("--tool", "Bash", "--input", '{"command": "ls"}') if "Tool" in event else ()
-            tried = place.run("hooks", "test", event, *tool)
-            assert tried.code == 0 and "failed" not in tried.out, (path, event, tried.out)

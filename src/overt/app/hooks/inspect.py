@@ -17,6 +17,7 @@ from overt.app.redaction.secrets import make_redactor
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting
 from overt.app.workspace_services import shared_services
+from overt.config.hook_sources import PluginHooks
 from overt.core.codec import compact
 from overt.core.errors import UsageError
 from overt.core.history import History
@@ -55,9 +56,9 @@ class HookRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
 
 
-def find_hooks(setting: Setting) -> tuple[tuple[Hook, ...], tuple[str, ...]]:
+def find_hooks(setting: Setting, plugins: tuple[PluginHooks, ...] = ()) -> tuple[tuple[Hook, ...], tuple[str, ...]]:
     """Return all hooks, also those that are never fired, and sentences about files that could not be read."""
-    found = find_hook_tables(setting)
+    found = find_hook_tables(setting, plugins)
     return tuple(hook for table in found.tables for hook in read_hooks(table)), found.mistakes
 
 
@@ -124,7 +125,13 @@ def describe_firing(line: FiringLine) -> Iterator[str]:
 # ── a test ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def try_event(setting: Setting, event: str, tool: str, given: dict[str, object] | None) -> Firing:
+async def try_event(
+    setting: Setting,
+    event: str,
+    tool: str,
+    given: dict[str, object] | None,
+    plugins: tuple[PluginHooks, ...] = (),
+) -> Firing:
     """Run the hooks that match an event, in the sandbox, as if it happened. Nothing else happens."""
     if event not in FIRED:
         raise UsageError(say("hooks.unknown_event", event=event, events=", ".join(sorted(FIRED))))
@@ -140,7 +147,7 @@ async def try_event(setting: Setting, event: str, tool: str, given: dict[str, ob
         permissions=PermissionState(terms, mode=config.permissions.mode, remember=lambda rule: None),
         history=History,
     )
-    runner = HookRunner(find_hooks(setting)[0], session)
+    runner = HookRunner(find_hooks(setting, plugins)[0], session)
     try:
         firings = await asyncio.gather(*map(runner.fire, _occasions(setting, event, tool, given)))
         return combine([run for firing in firings for run in firing.runs])
