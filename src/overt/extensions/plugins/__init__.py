@@ -1,0 +1,1 @@
+"""Plugin packages: their folders, marketplaces, and the lock that binds consent to content."""
