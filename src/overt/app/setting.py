@@ -39,19 +39,30 @@ def read_setting(options: Options) -> Setting:
     environment = read_environment()
     places = roots(environment, options.directory)
     trust = trusted(environment, places.project)
-    config = load(
-        environment,
-        project=places.project,
-        trusted=trust.has(places.project),
-        flags=tuple(_flags(options)),
-        tool_names=lambda: tools.rule_names,
-    )
+    flags = tuple(_flags(options))
+
+    def load_config() -> Config:
+        return load(
+            environment,
+            project=places.project,
+            trusted=trust.has(places.project),
+            flags=flags,
+            tool_names=lambda: tools.rule_names,
+        )
+
+    config = load_config()
+    if config.tools.packages:
+        from overt.app.plugins.python_packages import load_python_plugins  # late: 45 ms
+
+        registries = load_python_plugins(registries, config.tools.packages, config.origin("tools.packages"))
+        tools = ToolRegistry(registries.tools)
+        config = load_config()  # rules may name the tools that were added
     for key, paths in (("allow_write", config.allow_write), ("allow_read", config.allow_read)):
         for path in paths:
             if not os.path.isdir(path):
                 origin = config.origin(f"workspace.{key}")
                 raise ConfigError(f"{origin}: {path} is not a folder; give one that exists")
-    _check_kinds(config, options.registries)
+    _check_kinds(config, registries)
     set_language(language_of(config.language, environment.variables))
     logs = config.logs
     LOG.configure(environment.state_dir, level=logs.level, max_size=logs.max_size, keep=logs.keep)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
 from overt.app.mcp.servers import load_servers
+from overt.app.plugins.enabled import enabled_plugins
 from overt.app.redaction.secrets import known_secrets
 from overt.app.setting import Setting
 from overt.config.server_sources import Servers
@@ -235,7 +236,7 @@ def _identity(setting: Setting) -> tuple[object, ...]:
     """Every setting that the services depend on."""
     config, trusted = setting.config, setting.trust.has(setting.roots.project)
     folders = (setting.roots, config.allow_write, config.allow_read)
-    servers = (config.mcp_servers, setting.server_flags)
+    servers = (config.mcp_servers, setting.server_flags, enabled_plugins(setting).plugins)
     recipe = config.recipe
     skills = (config.skills.paths, recipe.strict, recipe.foreign)
     return (

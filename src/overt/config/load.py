@@ -76,10 +76,11 @@ ALWAYS_LOOSE = frozenset(
         # A folder that is not trusted neither switches the safety net off nor decides how much disk it takes.
         *(f"undo.{name}" for name in UndoSettings.__struct_fields__),
         *("logs.level", "logs.max_size", "logs.keep"),  # they fill the disk, or hide what went wrong
+        "tools.packages",  # code that runs in this process
         *WEB,
     }
 )
-USER_ONLY = frozenset({"permissions.dangerous_policy", *WEB})
+USER_ONLY = frozenset({"permissions.dangerous_policy", "tools.packages", *WEB})
 """What a project can only make stricter, trusted or not."""
 
 LOWER_ONLY = frozenset(

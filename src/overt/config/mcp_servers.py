@@ -10,7 +10,7 @@ from overt.config._private_json import update as update_private
 from overt.config.paths import Environment
 from overt.config.reading.server_keys import VARIABLE, is_address, is_header, read_name, read_server
 from overt.config.schema import Config
-from overt.config.server_sources import MCP_FILE, ServerFlags, Servers, local_servers_file
+from overt.config.server_sources import MCP_FILE, ServerFlags, ServerOfPlugin, Servers, local_servers_file
 from overt.core.codec import decode
 from overt.core.errors import ConfigError
 from overt.core.settings import OAuthClient, ServerEntry
@@ -23,11 +23,20 @@ FLAG = "--mcp-config"
 
 
 def load_servers(
-    environment: Environment, config: Config, *, project: str, trusted: bool, flags: ServerFlags
+    environment: Environment,
+    config: Config,
+    *,
+    project: str,
+    trusted: bool,
+    flags: ServerFlags,
+    plugins: Iterable[ServerOfPlugin] = (),
 ) -> Servers:
     """Collect the servers. Only a file of `--mcp-config` that cannot be read is a ConfigError."""
     collected = _Collection()
     if not flags.strict:
+        for server in plugins:
+            collected.add(server.entry)
+            collected.of_plugins[server.entry.name] = server
         collected.add_all(entry for entry in config.mcp_servers if not entry.of_project)
         collected.add_local(local_servers_file(environment, project), environment.home)
         if trusted and config.recipe.foreign and not config.recipe.strict:
@@ -86,6 +95,7 @@ class _Collection:
 
     def __init__(self) -> None:
         self.entries: dict[str, ServerEntry] = {}
+        self.of_plugins: dict[str, ServerOfPlugin] = {}
         self.mistakes: list[str] = []
 
     def add_all(self, entries: Iterable[ServerEntry]) -> None:
@@ -156,11 +166,19 @@ class _Collection:
         problems: dict[str, str] = {}
         for entry in self.entries.values():
             try:
-                entries.append(_expand(entry, environment) if entry.enabled else entry)
+                entries.append(self._expand(entry, environment) if entry.enabled else entry)
             except ConfigError as error:
                 problems[entry.name] = error.message
                 entries.append(replace(entry, enabled=False))
         return Servers(entries=tuple(entries), mistakes=tuple(self.mistakes), problems=problems)
+
+    def _expand(self, entry: ServerEntry, environment: Environment) -> ServerEntry:
+        server = self.of_plugins.get(entry.name)
+        if server is None or server.entry.origin != entry.origin:
+            return _expand(entry, environment)
+        if server.variables is None:
+            return entry
+        return _expand(entry, replace(environment, variables={**environment.variables, **server.variables}))
 
 
 class _Lines:
@@ -240,6 +258,7 @@ def _expand(entry: ServerEntry, environment: Environment) -> ServerEntry:
         url=url,
         headers=headers,
         oauth=oauth,
+        folder=fill(entry.folder),
     )
 
 

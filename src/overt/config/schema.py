@@ -60,11 +60,13 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
     """`enabled` None means all tools; `disabled` is taken away from either.
 
     `mcp_tokens` is how many tokens the schemas of MCP tools may take that are sent with every request.
+    `packages` are installed Python packages whose code adds tools and providers inside of Overt.
     """
 
     enabled: tuple[str, ...] | None = None
     disabled: tuple[str, ...] = ()
     mcp_tokens: int = 2000
+    packages: tuple[str, ...] = ()
 
 
 class Config(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,13 @@ class ServerFlags(Struct, frozen=True, kw_only=True):
     strict: bool = False
 
 
+class ServerOfPlugin(Struct, frozen=True, kw_only=True):
+    """A server that a plugin brings. `variables` are filled in besides those of the environment; None: none are."""
+
+    entry: ServerEntry
+    variables: dict[str, str] | None = None
+
+
 class Servers(Struct, frozen=True, kw_only=True):
     """The servers with their variables filled in, those that are disabled included.
 

@@ -158,7 +158,7 @@ class ServerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `read_only`: the user says that the server changes nothing. With `elicitation` "defaults", questions of the server
     are answered with the defaults of their schema. `origin` is the file or flag that set it; `of_project`: it came with
-    the project.
+    the project. `folder` is where the program of a plugin starts, if not in the workspace.
     """
 
     name: str
@@ -176,6 +176,7 @@ class ServerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     oauth: OAuthClient = OAuthClient()
     origin: str = ""
     of_project: bool = False
+    folder: str = ""
 
 
 class HookTable(Struct, frozen=True, kw_only=True):

@@ -75,7 +75,8 @@ class AccessRules(Struct, frozen=True, kw_only=True):
 
 class SandboxPlace(Struct, frozen=True, kw_only=True):
     """Where a conversation is: real paths of the person's folders. `write` and `read` are what the configuration
-    adds, `caches` what `cache_folders` found, `temp` the folder in which a private one is made."""
+    adds, `caches` what `cache_folders` found, `temp` the folder in which a private one is made. `plugin_data` are the
+    folders in which plugins keep what they need."""
 
     workspace: str
     project: str
@@ -87,6 +88,7 @@ class SandboxPlace(Struct, frozen=True, kw_only=True):
     write: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
+    plugin_data: tuple[str, ...] = ()
     temp: str = "/tmp"
 
 
@@ -109,7 +111,8 @@ class RuleSource:
         caches = caches if profile.network else list(built(caches))
         # Logs and saved replies are as private as sessions.
         private = [os.path.realpath(path) for path in (place.config_dir, place.data_dir, place.state_dir) if path]
-        write = _outermost([*whole, *loose, *caches, *([shared] if shared else [])])
+        data = place.plugin_data if profile.write else ()
+        write = _outermost([*whole, *loose, *caches, *data, *([shared] if shared else [])])
         own = [*private, os.path.realpath(place.cache_dir)]
         keep = [_made(path) for path in own if any(is_below(path, root) for root in write)]
         self.roots = tuple(path for path in whole if os.path.isdir(path))
@@ -179,7 +182,7 @@ def own_code(write: Sequence[str]) -> tuple[str, ...]:
 
 def writable(place: SandboxPlace) -> tuple[str, ...]:
     """Wherever a program in one of the boxes may write: nothing from there is ever run outside."""
-    return tuple(os.path.realpath(path) for path in (place.workspace, *place.write, *place.caches))
+    return tuple(os.path.realpath(path) for path in (place.workspace, *place.write, *place.caches, *place.plugin_data))
 
 
 def cache_folders(home: str, variables: Mapping[str, str]) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def connect_servers(setting: Setting, shared: "WorkspaceServices") -> McpServers
             raise ToolError(say("mcp.no_sandbox", name=entry.name), code="start")
         environment = {**shared.environment, **entry.environment}
         return await shared.spawner.spawn_server(
-            entry.command, cwd=setting.roots.workspace, env=environment, profile=profile
+            entry.command, cwd=entry.folder or setting.roots.workspace, env=environment, profile=profile
         )
 
     def settings() -> HostSettings:

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from overt.app.plugins.enabled import enabled_plugins
+from overt.app.plugins.enabled_plugin import EnabledPlugins
 from overt.app.setting import Setting
-from overt.config.server_sources import MCP_FILE, Servers, local_servers_file
+from overt.config.server_sources import MCP_FILE, ServerOfPlugin, Servers, local_servers_file
 from overt.config.trust import is_trusted
 from overt.core.errors import ConfigError
 from overt.core.settings import ServerEntry
@@ -16,7 +19,7 @@ from overt.lib.translations import say
 from overt.lib.web_url import host_of
 from overt.providers.transport.address import is_loopback
 
-Scope = Literal["local", "project", "user"]
+Scope = Literal["local", "project", "user", "plugin"]
 NONE = Servers()
 
 
@@ -48,12 +51,29 @@ def load_servers(setting: Setting) -> Servers:
     environment, project = setting.environment, setting.roots.project
     has_file = os.path.lexists(os.path.join(project, MCP_FILE))
     has_local = os.path.lexists(local_servers_file(environment, project))
-    if not (setting.config.mcp_servers or setting.server_flags.configs or has_file or has_local):
-        return NONE
+    plugins = enabled_plugins(setting)
+    has_plugins = any(plugin.servers for plugin in plugins.plugins)
+    if not (setting.config.mcp_servers or setting.server_flags.configs or has_file or has_local or has_plugins):
+        return Servers(mistakes=plugins.warnings) if plugins.warnings else NONE
     from overt.config.mcp_servers import load_servers as load  # late: 2 ms
 
     trusted = setting.trust.has(project) and (not has_file or is_trusted(environment, project))
-    return load(environment, setting.config, project=project, trusted=trusted, flags=setting.server_flags)
+    of_plugins, mistakes = _plugin_servers(plugins) if has_plugins else ((), ())
+    servers = load(
+        environment,
+        setting.config,
+        project=project,
+        trusted=trusted,
+        flags=setting.server_flags,
+        plugins=of_plugins,
+    )
+    return replace(servers, mistakes=(*servers.mistakes, *plugins.warnings, *mistakes))
+
+
+def _plugin_servers(plugins: EnabledPlugins) -> tuple[tuple[ServerOfPlugin, ...], tuple[str, ...]]:
+    from overt.app.plugins.servers import plugin_servers  # late: 3 ms
+
+    return plugin_servers(plugins.plugins)
 
 
 def configured_servers(setting: Setting) -> list[tuple[Scope, ServerEntry]]:
@@ -64,6 +84,7 @@ def configured_servers(setting: Setting) -> list[tuple[Scope, ServerEntry]]:
     found: list[tuple[Scope, ServerEntry]] = [
         ("user", entry) for entry in setting.config.mcp_servers if not entry.of_project
     ]
+    found = [*(("plugin", each.entry) for each in _plugin_servers(enabled_plugins(setting))[0]), *found]
     found += [("local", entry) for entry in local_servers(environment, project).entries]
     found += [("project", entry) for entry in project_servers(project).entries]
     found += [("project", entry) for entry in _own_project_servers(setting)]

@@ -197,6 +197,10 @@ def _below(table: str, keys: dict[str, KeyType]) -> dict[str, KeyType]:
     return {f"{table}.{name}": each for name, each in keys.items()}
 
 
+def is_package_name(name: str) -> bool:
+    return name.isascii() and name.replace("-", "_").replace(".", "_").isidentifier()
+
+
 SETTINGS: dict[str, KeyType] = {
     "default_model": TEXT,
     "small_model": TEXT,
@@ -216,6 +220,7 @@ SETTINGS: dict[str, KeyType] = {
     **_below("sandbox", _fields(Sandbox)),
     "tools.enabled": TOOLS,
     "tools.disabled": TOOLS,
+    "tools.packages": list_of("a list of names of installed packages", is_package_name),
     "tools.mcp_tokens": whole_number("a whole number of tokens, 0 or more", 0),
     **_below("limits", _fields(Limits, ("max_steps",), result_bytes=RESULTS, result_tokens=RESULTS, budget_usd=BUDGET)),
     **_below("compaction", _fields(Compaction, threshold=SHARE)),

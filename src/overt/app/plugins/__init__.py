@@ -1,0 +1,1 @@
+"""Plugins of a session, and adding, updating and removing them."""
