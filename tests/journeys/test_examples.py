@@ -30,3 +30,24 @@ def test_the_example_of_an_mcp_server_is_added_inspected_and_used(place: Place) 
         assert results(server) == ["Turn is in the glossary, which has 1 entries.", "a prompt and what follows"]
     assert (place.work / "glossary.json").exists()
     assert place.run("mcp", "remove", "glossary").code == 0
+
+
+def test_the_example_of_a_plugin_is_added_and_its_server_is_used(place: Place) -> None:
+    added = place.run("plugin", "add", "--yes", str(EXAMPLES / "plugin"))
+    assert added.code == 0, added.err
+    assert 'hook PreToolUse(Bash): python3 "${CLAUDE_PLUGIN_ROOT}/hooks/no_tags.py"' in added.out
+    assert "Unpinned" not in added.out and "Left out" not in added.out
+    (place.work / "CHANGELOG.md").write_text("# Changes\n\n## 2.0.0\n\n## 1.9\n")
+    turns = [
+        calls(call("mcp__plugin_release_versions__list_versions")),
+        calls(call("mcp__plugin_release_versions__list_versions")),
+        Turn(text="2.0.0 is the newest."),
+    ]
+    with ModelServer(turns) as server:
+        assert place.run("mcp", "inspect", "plugin_release_versions").code == 0
+        words = ("--allowedTools", "mcp__plugin_release_versions__*")
+        assert place.run("run", *words, "which version is the newest?", server=server).code == 0
+        assert results(server) == ["2.0.0, 1.9 (call 1)", "2.0.0, 1.9 (call 2)"]
+    shown = place.run("plugin")
+    assert "skills 1, commands 1, hook files 1, MCP server plugin_release_versions" in shown.out
+    assert place.run("plugin", "remove", "release").code == 0

@@ -25,7 +25,7 @@ from overt.workspace.git.repository_content import (
 )
 from overt.workspace.trusted_programs import find_git
 
-SHORT = re.compile(r"[\w.-]+/[\w.-]+")
+SHORT = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 MOST_NAMES = 8
 
 

@@ -2,7 +2,7 @@
 
 from overt.app.inspect.queries import ToolRow, tool_rows
 from overt.app.registries import Registries
-from overt.cli.output import print_result
+from overt.cli.output import print_result, setting_or_defaults_of, warn
 from overt.cli.parse import JSON, CommandLine, parse
 
 COMMAND = CommandLine(
@@ -15,7 +15,10 @@ COMMAND = CommandLine(
 
 def run(argv: list[str], registries: Registries) -> int:
     args = parse(COMMAND, argv, registries)
-    rows = tool_rows(registries.tools)
+    setting, problem = setting_or_defaults_of(args)
+    if problem:
+        warn(problem)
+    rows = tool_rows(setting.registries.tools)
     print_result(args, rows, map(_line, rows))
     return 0
 

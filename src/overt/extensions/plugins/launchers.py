@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 PIPED = re.compile(
-    r"\b(?:curl|wget)\b[^\n;&|]*\|\s*(?:sudo\s+)?(?:env\s+)?(?:ba|z|da|k)?sh\b|\b(?:ba)?sh\b[^\n]*<\(\s*curl\b"
+    r"\b(?:curl|wget)\b[^\n;&|]*\|\s*(?:sudo\s+)?(?:env\s+)?(?:ba|z|da|k)?sh\b|\b(?:ba)?sh\b[^\n]*<\(\s*curl\b[^)\n]*"
 )
 NODE = {"npx", "bunx", "pnpx"}
 NODE_SUBCOMMANDS = {("npm", "exec"), ("npm", "x"), ("pnpm", "dlx"), ("yarn", "dlx"), ("bun", "x")}

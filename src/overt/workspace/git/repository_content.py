@@ -84,14 +84,14 @@ def fetch_address(
     places = _new_repository(program, scratch)
     passed = {name: variables[name] for name in (*PASSED_ON, *CERTIFICATES) if name in variables}
     problem = ""
-    for words in (*(["--depth=1", "--", address, each] for each in wanted), ["--", address, "+refs/*:refs/remote/*"]):
+    single = [["--depth=1", "--", address, each] for each in wanted]
+    for words in (*single, *(words[1:] for words in single), ["--", address, "+refs/*:refs/remote/*"]):
         try:
             _run_fetch(program, words, places, passed)
         except OvertError as error:
             problem = problem or error.message
-            continue
-        heads = _fetched(places)
-        return GitContent(places=places, heads=heads)
+        else:
+            return GitContent(places=places, heads=dict.fromkeys((words[-1], "HEAD"), _first_fetched(places)))
     raise OvertError(f"{address} could not be fetched: {problem}")
 
 
@@ -175,11 +175,9 @@ def _new_repository(program: str, scratch: str) -> GitPlaces:
     return places
 
 
-def _fetched(places: GitPlaces) -> dict[str, str]:
-    """Return what FETCH_HEAD says was fetched, the first as HEAD."""
+def _first_fetched(places: GitPlaces) -> str:
     with open(f"{places.git_dir}/FETCH_HEAD", encoding="utf-8", errors="replace") as file:
-        first = file.readline().partition("\t")[0]
-    return {"HEAD": first} if first else {}
+        return file.readline().partition("\t")[0]
 
 
 def _run_fetch(program: str, words: Sequence[str], places: GitPlaces, variables: Mapping[str, str]) -> None:
