@@ -1,5 +1,6 @@
 """Where a session looks for skills, commands and agents."""
 
+from overt.app.plugins.enabled import plugin_folders
 from overt.app.setting import Setting
 from overt.config.trust import is_trusted
 from overt.extensions.discovery import ExtensionPlaces
@@ -15,4 +16,5 @@ def extension_places(setting: Setting) -> ExtensionPlaces:
         home=environment.home,
         foreign=recipe.foreign,
         strict=recipe.strict,
+        plugins=plugin_folders(setting),
     )
