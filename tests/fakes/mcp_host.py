@@ -20,6 +20,7 @@ from overt.mcp.messages import (
     Configure,
     Failed,
     GetPrompt,
+    HelperFinished,
     HostCommand,
     HostReport,
     ListEverything,
@@ -32,6 +33,7 @@ from overt.mcp.messages import (
     QuestionAnswered,
     ReadResource,
     ResourceContents,
+    RunHelper,
     ServerExited,
     ServerQuestion,
     ServerStarted,
@@ -65,6 +67,7 @@ class HostDriver:
         self.starts: dict[int, subprocess.Popen[bytes]] = {}
         self.answer: Callable[[ServerQuestion], QuestionAnswered] = no_answer
         self.open_page: Callable[[OpenPage], object] = no_page
+        self.helper_output = self.helper_problem = ""
         self._servers = {server.name: server for server in servers}
         self._changed = asyncio.Condition()
         self._ids = 0
@@ -159,6 +162,8 @@ class HostDriver:
             await self._start_server(report)
         elif isinstance(report, StopServer):
             self.kill(self.starts[report.start])
+        elif isinstance(report, RunHelper):
+            await self.send(HelperFinished(run=report.run, output=self.helper_output, problem=self.helper_problem))
         elif isinstance(report, ServerQuestion):
             await self.send(self.answer(report))
         elif isinstance(report, OpenPage):

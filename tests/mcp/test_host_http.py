@@ -59,35 +59,32 @@ def test_a_server_that_dies_after_progress_cuts_the_call() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("helper", ["{python} {script}", 'echo \'{{"X-Key": "s3cret"}}\' | cat'])
-def test_headers_and_their_helper_are_sent(helper: str, tmp_path: Path) -> None:
-    script = tmp_path / "helper.py"
-    script.write_text('print(\'{"X-Key": "s3cret"}\')')
-
+def test_the_host_sends_headers_of_a_helper_that_overt_runs_and_never_runs_it_itself(tmp_path: Path) -> None:
     async def run(entry: ServerEntry) -> None:
-        command = helper.format(python=sys.executable, script=script)
-        entry = replaced(entry, headers={"X-Other": "yes"}, headers_helper=command)
+        entry = replaced(entry, headers={"X-Other": "yes"}, headers_helper=f"touch {tmp_path}/ran")
         async with running_host(entry) as host:
+            host.helper_output = '{"X-Key": "s3cret"}'
             assert await host.call("good", "headers") == ToolOutput(parts=(Content(text="s3cret yes"),))
+        assert not (tmp_path / "ran").exists()
 
     with http_server(sys.executable, str(SERVERS / "header_server.py"), "{port}") as entry:
         asyncio.run(run(entry))
 
 
 @pytest.mark.parametrize(
-    ("helper", "problem"),
+    ("output", "problem", "shown"),
     [
-        ("/nonexistent/helper", "did not start: [Errno 2] No such file or directory: '/nonexistent/helper'"),
-        ("false", "ended with code 1"),
-        ("echo s3cret", "must print a JSON object of header names and values"),
+        ("", "ended with code 1", "ended with code 1"),
+        ("s3cret", "", "must print a JSON object of header names and values"),
     ],
 )
-def test_a_broken_helper_is_named_and_its_output_is_not(helper: str, problem: str) -> None:
+def test_a_broken_helper_is_named_and_its_output_is_not(output: str, problem: str, shown: str) -> None:
     async def run() -> None:
-        entry = ServerEntry(name="good", kind="http", url="http://127.0.0.1:9/mcp", headers_helper=helper)
+        entry = ServerEntry(name="good", kind="http", url="http://127.0.0.1:9/mcp", headers_helper="x")
         async with running_host(entry) as host:
+            host.helper_output, host.helper_problem = output, problem
             failed = await host.list_everything("good")
-            assert failed == Failed(id=1, kind="start", message=f"good: `headers_helper` {problem}")
+            assert failed == Failed(id=1, kind="start", message=f"good: `headers_helper` {shown}")
 
     asyncio.run(run())
 

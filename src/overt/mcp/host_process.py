@@ -23,6 +23,7 @@ from overt.mcp.messages import (
     OpenPage,
     Progressed,
     QuestionAnswered,
+    RunHelper,
     ServerQuestion,
     StartServer,
     StopServer,
@@ -43,11 +44,17 @@ AnswerQuestion = Callable[[ServerQuestion], Awaitable[QuestionAnswered]]
 ShowPage = Callable[[OpenPage], None]
 
 
+def log_page(page: OpenPage) -> None:
+    """Log that a page was to be shown, without its address, which holds the state of the login."""
+    LOG.warning("mcp", f"{page.server}: it waits for a login; log in with `overt mcp login {page.server}`")
+
+
 class HostEvents(Struct, frozen=True, kw_only=True):
     """What the owner of a host process does about its reports."""
 
     start: Callable[[StartServer], Awaitable[None]]
     stop: Callable[[StopServer], None]
+    run_helper: Callable[[RunHelper], Awaitable[None]]
     changed: Callable[[OffersChanged], None]
 
 
@@ -105,7 +112,7 @@ class HostProcess:
         *,
         report: Report = lambda text: None,
         ask: AnswerQuestion | None = None,
-        show_page: ShowPage = lambda page: None,
+        show_page: ShowPage = log_page,
     ) -> Value:
         """Send a command, made with the number that is given to it, and return its answer.
 
@@ -205,6 +212,8 @@ class HostProcess:
                 self._run_in_background(self._events.start(report))
             case StopServer():
                 self._events.stop(report)
+            case RunHelper():
+                self._run_in_background(self._events.run_helper(report))
             case OffersChanged():
                 self._events.changed(report)
             case _:

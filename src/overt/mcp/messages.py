@@ -144,6 +144,14 @@ class Disconnect(Struct, frozen=True, kw_only=True, tag="disconnect"):
     server: str
 
 
+class HelperFinished(Struct, frozen=True, kw_only=True, tag="helped"):
+    """Answers `RunHelper` with what the command printed, or with the `problem`, a phrase that follows its name."""
+
+    run: int
+    output: str = ""
+    problem: str = ""
+
+
 HostCommand = (
     Configure
     | ListEverything
@@ -156,6 +164,7 @@ HostCommand = (
     | ServerExited
     | QuestionAnswered
     | Disconnect
+    | HelperFinished
 )
 
 
@@ -198,6 +207,13 @@ class StopServer(Struct, frozen=True, kw_only=True, tag="stop"):
     start: int
 
 
+class RunHelper(Struct, frozen=True, kw_only=True, tag="helper"):
+    """Run the `headers_helper` of a server in the sandbox. `run` numbers this run, and the answer repeats it."""
+
+    run: int
+    server: str
+
+
 class ServerQuestion(Struct, frozen=True, kw_only=True, tag="asks"):
     """A server has a question for the user while the command `id` runs: a form with this JSON `schema` of flat fields,
     or, with a `url`, a page to open."""
@@ -233,5 +249,14 @@ class Logged(Struct, frozen=True, kw_only=True, tag="log"):
 
 
 HostReport = (
-    Succeeded | Failed | Progressed | StartServer | StopServer | ServerQuestion | OpenPage | OffersChanged | Logged
+    Succeeded
+    | Failed
+    | Progressed
+    | StartServer
+    | StopServer
+    | RunHelper
+    | ServerQuestion
+    | OpenPage
+    | OffersChanged
+    | Logged
 )

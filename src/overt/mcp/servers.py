@@ -20,7 +20,8 @@ from overt.core.settings import ServerEntry
 from overt.lib.logs.background import log_failure
 from overt.lib.logs.log import LOG
 from overt.lib.text import visible
-from overt.mcp.host_process import AnswerQuestion, HostEvents, HostProcess, Report, ShowPage
+from overt.mcp.headers_helper import HELPER_LIMIT_S, MAX_HELPER_BYTES, refuse_helper
+from overt.mcp.host_process import AnswerQuestion, HostEvents, HostProcess, Report, ShowPage, log_page
 from overt.mcp.manifest import Manifest, ServerTool
 from overt.mcp.manifest_cache import KnownServers
 from overt.mcp.messages import (
@@ -28,6 +29,7 @@ from overt.mcp.messages import (
     Configure,
     Disconnect,
     GetPrompt,
+    HelperFinished,
     HostCommand,
     ListEverything,
     LoggedIn,
@@ -36,6 +38,7 @@ from overt.mcp.messages import (
     PromptText,
     ReadResource,
     ResourceContents,
+    RunHelper,
     ServerExited,
     ServerStarted,
     StartServer,
@@ -95,7 +98,9 @@ class _Record:
 class McpServers:
     """The servers of one workspace, shared by all its sessions and agents in this process.
 
-    `start` starts the program of a stdio server in the sandbox. `count_tokens` counts the tokens of a manifest's tools.
+    `start` starts the program of a stdio server in the sandbox. `run_helper` runs there the command that prints headers
+    for a remote server and returns its output; a failure is a ToolError whose text follows the name of the command and
+    does not quote the output. `count_tokens` counts the tokens of a manifest's tools.
     """
 
     def __init__(
@@ -105,11 +110,13 @@ class McpServers:
         settings: Callable[[], HostSettings],
         start: StartServerProgram,
         count_tokens: Callable[[ServerEntry, Manifest], int],
+        run_helper: Callable[[ServerEntry], Awaitable[str]] = refuse_helper,
     ) -> None:
         self._known = known
         self._records = {name: _Record(entry) for name, entry in known.entries.items()}
         self._settings = settings
         self._start = start
+        self._run_helper = run_helper
         self._count_tokens = count_tokens
         self._host: HostProcess | None = None
         self._opening = asyncio.Lock()
@@ -175,7 +182,14 @@ class McpServers:
     # ── commands to a server ─────────────────────────────────────────────────────────────────────────────
 
     async def call_tool(
-        self, server: str, tool: str, arguments: Mapping[str, object], *, report: Report, ask: AnswerQuestion | None
+        self,
+        server: str,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        report: Report,
+        ask: AnswerQuestion | None,
+        show_page: ShowPage = log_page,
     ) -> ToolOutput:
         record, described = self._record(server), self._find_tool(server, tool)
         await self._let_write(record)
@@ -191,7 +205,7 @@ class McpServers:
                 repeatable=repeatable,
             )
 
-        return await self._ask(record, ToolOutput, make, report=report, ask=ask)
+        return await self._ask(record, ToolOutput, make, report=report, ask=ask, show_page=show_page)
 
     def may_write_files(self, server: str) -> bool:
         """True if a server may change files here: it is a program, and the user has not said that it only reads."""
@@ -255,7 +269,7 @@ class McpServers:
         *,
         report: Report = lambda text: None,
         ask: AnswerQuestion | None = None,
-        show_page: ShowPage = lambda page: None,
+        show_page: ShowPage = log_page,
     ) -> V:
         try:
             host = await self._running_host()
@@ -291,7 +305,12 @@ class McpServers:
                 self._host = None
             if self._host is None:
                 settings = self._settings()
-                events = HostEvents(start=self._start_program, stop=self._stop_program, changed=self._offers_changed)
+                events = HostEvents(
+                    start=self._start_program,
+                    stop=self._stop_program,
+                    run_helper=self._answer_helper,
+                    changed=self._offers_changed,
+                )
                 self._host = HostProcess(settings.environment, events)
                 await self._host.send(
                     Configure(
@@ -355,6 +374,19 @@ class McpServers:
     def _stop_program(self, report: StopServer) -> None:
         if program := self._programs.get(report.start):
             self._run_in_background(program.kill(grace=0.5))
+
+    async def _answer_helper(self, report: RunHelper) -> None:
+        host, output = self._host, ""
+        assert host is not None
+        try:
+            async with asyncio.timeout(HELPER_LIMIT_S):
+                output = await self._run_helper(self._records[report.server].entry)
+            problem = f"printed more than {MAX_HELPER_BYTES >> 10} KB" if len(output) > MAX_HELPER_BYTES else ""
+        except TimeoutError:
+            problem = f"took more than {HELPER_LIMIT_S:g} s"
+        except OvertError as error:
+            problem = error.message
+        await host.send(HelperFinished(run=report.run, output="" if problem else output, problem=problem))
 
     def _run_in_background(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)

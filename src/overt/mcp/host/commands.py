@@ -13,6 +13,7 @@ from overt.core.settings import ServerEntry
 from overt.mcp.host.connection import UNLIMITED_S, Connection, complete_request
 from overt.mcp.host.contents import prompt_text, resource_contents, tool_output
 from overt.mcp.host.failures import CommandFailed, explain_failure
+from overt.mcp.host.headers_helpers import HeadersHelpers
 from overt.mcp.host.link import OvertLink
 from overt.mcp.host.login import ServerLogin
 from overt.mcp.host.manifest import read_manifest
@@ -28,6 +29,7 @@ from overt.mcp.messages import (
     Disconnect,
     Failed,
     GetPrompt,
+    HelperFinished,
     HostCommand,
     ListEverything,
     Login,
@@ -61,9 +63,10 @@ class HostCommands:
         self._link = link
         self._processes = StdioProcesses(link)
         self._questions = Questions(link, roots=configuration.roots, interactive=configuration.interactive)
+        self._helpers = HeadersHelpers(link)
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
-        services = HostServices(link, self._processes, self._questions, configuration.version)
+        services = HostServices(link, self._processes, self._questions, self._helpers, configuration.version)
         self._servers = {
             it.name: Server(it, configuration.eras.get(it.name, ""), services, _login(it, link, configuration))
             for it in configuration.servers
@@ -84,6 +87,8 @@ class HostCommands:
                 self._processes.receive_exit(command)
             case QuestionAnswered():
                 self._questions.receive_answer(command)
+            case HelperFinished():
+                self._helpers.receive_finished(command)
             case Disconnect(server=name):
                 if server := self._servers.get(name):
                     self._start(server.disconnect())

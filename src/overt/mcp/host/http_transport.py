@@ -1,8 +1,5 @@
 """Streamable HTTP and the older SSE: the HTTP client with its headers, limits and login."""
 
-import asyncio
-import re
-import shlex
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -11,15 +8,11 @@ import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
-from msgspec import DecodeError, json
 
 from overt.core.settings import ServerEntry
-from overt.mcp.host.failures import CommandFailed
 from overt.mcp.host.pipe_streams import MAX_LINE_BYTES
 
 CONNECT_LIMIT_S = 15.0
-HELPER_LIMIT_S = 10.0
-SHELL_SYNTAX = re.compile(r"[|&;<>()$`*?~#\n]")
 
 
 @dataclass(slots=True)
@@ -63,10 +56,6 @@ def has_own_authorization(headers: dict[str, str]) -> bool:
     return any(name.lower() == "authorization" for name in headers)
 
 
-async def request_headers(server: ServerEntry) -> dict[str, str]:
-    return server.headers | (await _run_headers_helper(server) if server.headers_helper else {})
-
-
 @asynccontextmanager
 async def open_http(
     server: ServerEntry, headers: dict[str, str], auth: httpx2.Auth | None, status: HttpStatus
@@ -95,36 +84,3 @@ async def open_http(
         streamable_http_client(server.url, http_client=client, max_sse_event_size=MAX_LINE_BYTES) as pair,
     ):
         yield pair
-
-
-async def _run_headers_helper(server: ServerEntry) -> dict[str, str]:
-    """Return the headers that the helper prints. Its output may hold secrets and is never quoted."""
-    helper = server.headers_helper
-    try:
-        argv = ["/bin/sh", "-c", helper] if SHELL_SYNTAX.search(helper) else shlex.split(helper)
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise CommandFailed("start", f"{server.name}: `headers_helper` did not start: {error}") from None
-    try:
-        async with asyncio.timeout(HELPER_LIMIT_S):
-            output, _ = await process.communicate()
-    except TimeoutError:
-        text = f"{server.name}: `headers_helper` took more than {HELPER_LIMIT_S:.0f} s"
-        raise CommandFailed("start", text) from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode:
-        raise CommandFailed("start", f"{server.name}: `headers_helper` ended with code {process.returncode}")
-    try:
-        return json.decode(output, type=dict[str, str])
-    except DecodeError:
-        text = f"{server.name}: `headers_helper` must print a JSON object of header names and values"
-        raise CommandFailed("start", text) from None

@@ -15,7 +15,8 @@ from pydantic import ValidationError
 from overt.core.settings import ServerEntry
 from overt.mcp.host.connection import Connection, ProbeFailed
 from overt.mcp.host.failures import CommandFailed, explain_failure, login_needed, was_sent
-from overt.mcp.host.http_transport import has_own_authorization, open_http, request_headers
+from overt.mcp.host.headers_helpers import HeadersHelpers
+from overt.mcp.host.http_transport import has_own_authorization, open_http
 from overt.mcp.host.link import OvertLink
 from overt.mcp.host.login import ServerLogin
 from overt.mcp.host.pipe_streams import open_pipes
@@ -50,6 +51,7 @@ class HostServices:
     link: OvertLink
     processes: StdioProcesses
     questions: Questions
+    helpers: HeadersHelpers
     client_version: str
 
 
@@ -94,7 +96,7 @@ class Server:
         if self.entry.kind == "stdio":
             raise CommandFailed("login", f"{self.entry.name}: a server that runs here needs no login.")
         try:
-            issuer = await self._login.log_in(await request_headers(self.entry), command)
+            issuer = await self._login.log_in(await self._services.helpers.request_headers(self.entry), command)
         except CONNECT_ERRORS as error:
             raise explain_failure(self.entry, error) from None
         await self.disconnect()
@@ -174,7 +176,7 @@ class Server:
         return connection
 
     async def _open_http(self) -> Connection:
-        headers = await request_headers(self.entry)
+        headers = await self._services.helpers.request_headers(self.entry)
         connection = self._new_connection(None)
         login = None if has_own_authorization(headers) else self._login
         try:
