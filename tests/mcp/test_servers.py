@@ -22,7 +22,7 @@ from overt.mcp.servers import HostSettings, McpServers
 NO_KEYRING = {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
 
 
-async def no_program(entry: ServerEntry) -> ServerChild:
+async def no_program(entry: ServerEntry, may_write: bool) -> ServerChild:
     raise ToolError("no program is started here")
 
 
@@ -44,7 +44,7 @@ def servers_of(
     )
     more = {"run_helper": run_helper} if run_helper else {}
     return McpServers(
-        KnownServers((entry,), str(folder / "cache")),
+        KnownServers((entry,), str(folder / "cache"), str(folder)),
         settings=lambda: settings,
         start=no_program,
         count_tokens=lambda entry, manifest: 0,

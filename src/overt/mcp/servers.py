@@ -5,7 +5,6 @@ connected to with the first command that names it. Until then, what it offers is
 """
 
 import asyncio
-import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic
@@ -19,7 +18,7 @@ from overt.core.protocols import ServerChild
 from overt.core.settings import ServerEntry
 from overt.lib.logs.background import log_failure
 from overt.lib.logs.log import LOG
-from overt.lib.text import visible
+from overt.mcp.error_output import watch_program
 from overt.mcp.headers_helper import HELPER_LIMIT_S, MAX_HELPER_BYTES, refuse_helper
 from overt.mcp.host_process import AnswerQuestion, HostEvents, HostProcess, Report, ShowPage, log_page
 from overt.mcp.manifest import Manifest, ServerTool
@@ -51,7 +50,6 @@ LIST_WITHIN_S = 30.0
 RETRY_FAILED_AFTER_S = 30.0
 """A server that failed is not asked again for what it offers before this has passed."""
 ERROR_LINES = 20
-READ_BYTES = 64 * 1024
 
 V = TypeVar("V", bound=Value)
 
@@ -344,29 +342,14 @@ class McpServers:
 
     async def _watch_program(self, start: int, record: _Record, program: ServerChild, host: HostProcess) -> None:
         """Keep the last lines of a server's error output until it ends, and tell the host of its end."""
-        loop, rest = asyncio.get_running_loop(), b""
 
-        def read() -> None:
-            nonlocal rest
-            try:
-                data = os.read(program.output, READ_BYTES)
-            except BlockingIOError:
-                return
-            if not data:
-                loop.remove_reader(program.output)
-            *lines, rest = (rest + data).split(b"\n")
-            for line in (*lines, rest) if not data else lines:
-                if text := visible(line.decode("utf-8", "replace")).strip()[:1000]:
-                    record.error_lines.append(text)
-                    LOG.info("mcp", f"{record.entry.name}: {text}")
-            rest = rest[-READ_BYTES:]
+        def add_line(text: str) -> None:
+            record.error_lines.append(text)
+            LOG.info("mcp", f"{record.entry.name}: {text}")
 
-        loop.add_reader(program.output, read)
         try:
-            code = await program.wait()
-            read()
+            code = await watch_program(program, add_line)
         finally:
-            program.close()
             self._programs.pop(start, None)
         last_line = record.error_lines[-1] if record.error_lines else ""
         await host.send(ServerExited(start=start, code=code, last_line=last_line))

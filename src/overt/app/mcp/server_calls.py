@@ -1,5 +1,7 @@
 """Calls to MCP servers for one call of an agent, and the way from this program to the servers."""
 
+import asyncio
+import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ from overt.core.settings import ServerEntry
 from overt.lib.tokens import estimate
 from overt.lib.translations import say
 from overt.mcp.elicitation import make_form
+from overt.mcp.headers_helper import MAX_HELPER_BYTES, helper_command
 from overt.mcp.manifest import Manifest
 from overt.mcp.messages import QuestionAnswered, ServerQuestion
 from overt.mcp.server_tools import read_contents, server_tools
@@ -63,6 +66,21 @@ def connect_servers(setting: Setting, shared: "WorkspaceServices") -> McpServers
             entry.command, cwd=entry.folder or setting.roots.workspace, env=environment, profile=profile
         )
 
+    async def run_helper(entry: ServerEntry) -> str:
+        """Run the command that prints headers, with the network and without writing to the workspace."""
+        workspace, profile = setting.roots.workspace, Profile(write=False, network=True)
+        program = await shared.spawner.spawn_server(
+            helper_command(entry), cwd=workspace, env=shared.environment, profile=profile
+        )
+        try:
+            output = await asyncio.to_thread(_read_all, program)
+            if code := await program.wait():
+                raise ToolError(f"ended with exit code {code}")
+            return output
+        finally:
+            await program.kill()
+            program.close()
+
     def settings() -> HostSettings:
         return HostSettings(
             roots=(setting.roots.workspace, *setting.config.allow_write),
@@ -74,7 +92,17 @@ def connect_servers(setting: Setting, shared: "WorkspaceServices") -> McpServers
         )
 
     assert shared.known_servers is not None
-    return McpServers(shared.known_servers, settings=settings, start=start, count_tokens=count_tool_tokens)
+    return McpServers(
+        shared.known_servers, settings=settings, start=start, run_helper=run_helper, count_tokens=count_tool_tokens
+    )
+
+
+def _read_all(program: ServerChild) -> str:
+    """Read what a program prints, up to a limit. Killing the program ends this."""
+    output = b""
+    while len(output) <= MAX_HELPER_BYTES and (data := os.read(program.stdout, MAX_HELPER_BYTES)):
+        output += data
+    return output.decode("utf-8", "replace")
 
 
 def count_tool_tokens(entry: ServerEntry, manifest: Manifest) -> int:
