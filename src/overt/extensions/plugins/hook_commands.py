@@ -7,7 +7,7 @@ from msgspec import Struct
 from overt.core.errors import OvertError
 
 
-class HookCommand(Struct, frozen=True, kw_only=True):
+class PackagedHook(Struct, frozen=True, kw_only=True):
     """One handler of an event. `kind` is its type; only handlers of type `command` have a command."""
 
     event: str
@@ -16,12 +16,12 @@ class HookCommand(Struct, frozen=True, kw_only=True):
     matcher: str = ""
 
 
-def hook_commands(tree: Mapping[str, object], where: str) -> tuple[HookCommand, ...]:
+def hook_commands(tree: Mapping[str, object], where: str) -> tuple[PackagedHook, ...]:
     """Return the handlers of a hooks file. OvertError says what of its shape is wrong."""
     events = tree.get("hooks")
     if not isinstance(events, dict):
         raise OvertError(f"{where}: must have an object `hooks`")
-    handlers: list[HookCommand] = []
+    handlers: list[PackagedHook] = []
     for event, groups in events.items():
         if not isinstance(groups, list):
             raise OvertError(f"{where}: `{event}` must be a list")
@@ -33,7 +33,7 @@ def hook_commands(tree: Mapping[str, object], where: str) -> tuple[HookCommand, 
     return tuple(handlers)
 
 
-def _handler(event: str, matcher: str, item: object, where: str) -> HookCommand:
+def _handler(event: str, matcher: str, item: object, where: str) -> PackagedHook:
     if not isinstance(item, dict):
         raise OvertError(f"{where}: a hook of `{event}` must be an object")
     kind = str(item.get("type") or "command")
@@ -42,4 +42,4 @@ def _handler(event: str, matcher: str, item: object, where: str) -> HookCommand:
         raise OvertError(f"{where}: a hook of `{event}` has no `command`")
     words = item.get("args")
     text = " ".join(map(str, (command, *words))) if isinstance(words, list) else str(command or "")
-    return HookCommand(event=event, kind=kind, command=text, matcher=matcher)
+    return PackagedHook(event=event, kind=kind, command=text, matcher=matcher)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from overt.core.codec import decode
 from overt.core.errors import OvertError
-from overt.extensions.plugins.hook_commands import HookCommand, hook_commands
+from overt.extensions.plugins.hook_commands import PackagedHook, hook_commands
 from overt.extensions.plugins.lock import NAME, PluginServer
 from overt.extensions.plugins.portable import MCP_FILE, check_manifest, portable_servers
 from overt.lib.front_matter import read_front_matter
@@ -45,7 +45,7 @@ class PluginPackage(Struct, frozen=True, kw_only=True):
     agents: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
     inline_hooks: dict[str, object] | None = None
-    hook_commands: tuple[HookCommand, ...] = ()
+    hook_commands: tuple[PackagedHook, ...] = ()
     servers: dict[str, PluginServer] = {}
     problems: tuple[str, ...] = ()
     not_used: tuple[str, ...] = ()
@@ -230,9 +230,9 @@ class _Reader:
 
     def _hooks(
         self, tables: list[Mapping[str, object]]
-    ) -> tuple[tuple[str, ...], dict[str, object] | None, tuple[HookCommand, ...]]:
+    ) -> tuple[tuple[str, ...], dict[str, object] | None, tuple[PackagedHook, ...]]:
         files: dict[str, None] = {}
-        commands: list[HookCommand] = []
+        commands: list[PackagedHook] = []
 
         usual = ["hooks/hooks.json"] if tables and os.path.lexists(f"{self._root}/hooks/hooks.json") else []
         for path in dict.fromkeys((*usual, *self._paths(tables, "hooks"))):
