@@ -71,11 +71,9 @@ command = "npx -y 'db x'"
 environment = { KEY = "{env:TOKEN}" }
 timeout_ms = 5000
 network = true
-read_only = true
 [mcp.d]
 url = "https://${HOST}/mcp"
 type = "sse"
-elicitation = "defaults"
 disabled = true
 [[plugins]]
 name = "e"
@@ -110,7 +108,6 @@ args = ["now"]
                 environment={"KEY": "s3cret"},
                 timeout_ms=5000,
                 network=True,
-                read_only=True,
                 origin="overt.toml:1",
                 of_project=True,
             ),
@@ -118,13 +115,31 @@ args = ["now"]
                 name="d",
                 kind="sse",
                 url="https://${HOST}/mcp",
-                elicitation="defaults",
                 enabled=False,
-                origin="overt.toml:7",
+                origin="overt.toml:6",
                 of_project=True,
             ),
-            ServerEntry(name="e", command=("run", "it", "now"), origin="overt.toml:12", of_project=True),
+            ServerEntry(name="e", command=("run", "it", "now"), origin="overt.toml:10", of_project=True),
         )
+    )
+
+
+def test_only_the_user_can_call_a_server_read_only_or_answer_its_questions(where: Environment) -> None:
+    loose = {"command": "x", "readOnly": True, "elicitation": "defaults"}
+    toml = "[mcp.{}]\ncommand = 'x'\nread_only = true\nelicitation = 'defaults'\n"
+    put(where, "user", toml.format("mine"))
+    put(where, "mcp", {"a": loose})
+    put(where, "project", toml.format("b"))
+    found = servers(where, json.dumps({"mcpServers": {"flag": loose}}))
+    assert {each.name: (each.read_only, each.elicitation) for each in found.entries} == {
+        "mine": (True, "defaults"),
+        "a": (False, "ask"),
+        "b": (False, "ask"),
+        "flag": (True, "defaults"),
+    }
+    assert found.warnings == tuple(
+        f"{place}: `read_only` and `elicitation` of the MCP server `{name}` ignored; only your own files can set them"
+        for name, place in (("a", ".mcp.json"), ("b", "overt.toml:1"))
     )
 
 

@@ -308,6 +308,17 @@ def test_the_exact_command_of_a_server_is_shown_whole_and_cannot_drive_the_termi
     assert describe_file(where.cwd, "overt.toml") == ("MCP server web: https://${HOST}/mcp",)
 
 
+def test_the_question_shows_what_a_project_says_of_its_own_server_in_vain(where: Environment) -> None:
+    Path(where.cwd, ".mcp.json").write_text('{"a": {"command": "x", "read_only": true, "elicitation": "defaults"}}')
+    Path(where.cwd, "overt.toml").write_text("[mcp.b]\ncommand = 'x'\nread_only = true\n")
+    assert describe_file(where.cwd, ".mcp.json") == (
+        "MCP server a: x · sets read_only = true, elicitation = defaults, which a project cannot: ignored",
+    )
+    assert describe_file(where.cwd, "overt.toml") == (
+        "MCP server b: x · sets read_only = true, which a project cannot: ignored",
+    )
+
+
 def test_skills_of_other_programs_count_and_linked_ones_by_their_content(tmp_path: Path) -> None:
     skill = tmp_path / "elsewhere" / "one"
     skill.mkdir(parents=True)

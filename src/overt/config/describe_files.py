@@ -14,7 +14,7 @@ from overt.config.project_files import CLAUDE_SETTINGS, CONFIGURATION
 from overt.config.reading.files import read_settings
 from overt.config.reading.hook_tables import read_hook_tables
 from overt.config.schema import SettingValue
-from overt.config.server_sources import MCP_FILE
+from overt.config.server_sources import MCP_FILE, user_only_keys
 from overt.config.trust import assignments
 from overt.core.errors import ConfigError
 from overt.core.settings import HookTable, ServerEntry
@@ -78,6 +78,8 @@ def _describe_server(entry: ServerEntry) -> str:
         parts.append(f"headers from: {_harmless(entry.headers_helper)}")
     if entry.environment:
         parts.append(f"sets {', '.join(map(_harmless, entry.environment))}")
+    if keys := user_only_keys(entry):
+        parts.append(f"sets {', '.join(f'{key} = {keys[key]}' for key in keys)}, which a project cannot: ignored")
     return " · ".join(parts)
 
 

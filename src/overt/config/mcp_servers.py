@@ -10,7 +10,14 @@ from overt.config._private_json import update as update_private
 from overt.config.paths import Environment
 from overt.config.reading.server_keys import VARIABLE, is_address, is_header, read_name, read_server
 from overt.config.schema import Config
-from overt.config.server_sources import MCP_FILE, ServerFlags, ServerOfPlugin, Servers, local_servers_file
+from overt.config.server_sources import (
+    MCP_FILE,
+    ServerFlags,
+    ServerOfPlugin,
+    Servers,
+    local_servers_file,
+    user_only_keys,
+)
 from overt.core.codec import decode
 from overt.core.errors import ConfigError
 from overt.core.settings import OAuthClient, ServerEntry
@@ -161,10 +168,21 @@ class _Collection:
             except ConfigError as error:
                 self.mistakes.append(f"{error.message}; this server is not used")
 
+    def restricted(self, entry: ServerEntry) -> ServerEntry:
+        """Take from a server of the project what only the user can say of it, with a warning."""
+        keys = user_only_keys(entry) if entry.of_project else {}
+        if keys:
+            named = " and ".join(f"`{key}`" for key in keys)
+            self.mistakes.append(
+                f"{entry.origin}: {named} of the MCP server `{entry.name}` ignored; only your own files can set "
+                + ("them" if len(keys) > 1 else "it")
+            )
+        return replace(entry, read_only=False, elicitation="ask") if keys else entry
+
     def expanded(self, environment: Environment) -> Servers:
         entries: list[ServerEntry] = []
         problems: dict[str, str] = {}
-        for entry in self.entries.values():
+        for entry in map(self.restricted, self.entries.values()):
             try:
                 entries.append(self._expand(entry, environment) if entry.enabled else entry)
             except ConfigError as error:

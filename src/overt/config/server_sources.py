@@ -47,6 +47,12 @@ class Servers(Struct, frozen=True, kw_only=True):
         return (*self.mistakes, *disabled)
 
 
+def user_only_keys(entry: ServerEntry) -> dict[str, str]:
+    """Return what an entry sets that counts only in files of the user, with its values."""
+    keys = {"read_only": "true"} if entry.read_only else {}
+    return {**keys, "elicitation": entry.elicitation} if entry.elicitation != "ask" else keys
+
+
 def local_servers_file(environment: Environment, project: str) -> str:
     """The private file with the servers that the user added for one project."""
     return os.path.join(environment.data_dir, "projects", slug(os.path.realpath(project)), "mcp.json")
