@@ -29,7 +29,7 @@ from tests.journeys.project_kit import (
 
 STEPS = 12
 CLAUDE_TOOLS = (
-    "Read Write Edit MultiEdit Patch LS Glob Grep Bash BashOutput TodoWrite".split()
+    "Read Write Edit MultiEdit Patch LS Glob Grep Bash BashOutput TodoWrite ToolSearch ToolCall".split()
 )  # fmt: skip
 
 
