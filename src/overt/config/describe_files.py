@@ -13,6 +13,7 @@ from overt.config.origin import setting_rows
 from overt.config.project_files import CLAUDE_SETTINGS, CONFIGURATION
 from overt.config.reading.files import read_settings
 from overt.config.reading.hook_tables import read_hook_tables
+from overt.config.reading.server_keys import VARIABLE
 from overt.config.schema import SettingValue
 from overt.config.server_sources import MCP_FILE, user_only_keys
 from overt.config.trust import assignments
@@ -21,6 +22,7 @@ from overt.core.settings import HookTable, ServerEntry
 from overt.lib import jsonc
 from overt.lib.read_file import read_regular
 from overt.lib.redaction.redact import Redactor
+from overt.lib.redaction.secret_values import says_secret
 from overt.lib.text import cut_line, exact
 
 LARGEST = 256 * 1024
@@ -74,6 +76,8 @@ def _harmless(text: str) -> str:
 
 def _describe_server(entry: ServerEntry) -> str:
     parts = [server_target(entry)]
+    if entry.headers:
+        parts.append(f"headers: {', '.join(map(_harmless, entry.headers))}")
     if entry.headers_helper:
         parts.append(f"headers from: {_harmless(entry.headers_helper)}")
     if entry.environment:
@@ -88,10 +92,30 @@ def _server_lines(entries: Iterable[ServerEntry]) -> Iterator[str]:
     listed = [entry for entry in entries if entry.command or entry.url]
     for entry in listed[:MOST_SERVERS]:
         network = " (with the network)" if entry.network and entry.kind == "stdio" else ""
-        text = cut_line(f"MCP server {entry.name}{network}: {_describe_server(entry)}", LONGEST_COMMAND)
-        yield from wrap(text, WIDEST, subsequent_indent="  ", break_on_hyphens=False, drop_whitespace=False)
-    if len(listed) > MOST_SERVERS:
-        yield f"… {len(listed) - MOST_SERVERS} more MCP servers; read the file before you trust it"
+        yield from _whole(f"MCP server {entry.name}{network}: {_describe_server(entry)}")
+        if variables := _variables(entry):
+            named = ", ".join(variables)
+            # A line of its own: a long command cannot push it out of sight.
+            remote = f"  sends the variables {named} to {server_target(entry)}"
+            yield from _whole(f"  gives it the variables {named}" if entry.kind == "stdio" else remote)
+    if more := listed[MOST_SERVERS:]:
+        yield f"… {len(more)} more MCP servers; read the file before you trust it"
+        if named := ", ".join(dict.fromkeys(name for entry in more for name in _variables(entry))):
+            yield from _whole(f"  they get the variables {named}")
+
+
+def _variables(entry: ServerEntry) -> list[str]:
+    """Return the variables of the environment that an entry uses, those that sound like secrets first."""
+    tables = (*entry.environment.values(), *entry.headers.values())
+    texts = (*entry.command, *tables, entry.url, entry.headers_helper, entry.oauth.client_id, entry.oauth.client_secret)
+    names = {match[1] or match[3] for text in texts for match in VARIABLE.finditer(text)}
+    return sorted(names, key=lambda name: (not says_secret(name), name))
+
+
+def _whole(line: str) -> list[str]:
+    """Wrap a line. Only an excessive one is cut, and says so."""
+    text = cut_line(line, LONGEST_COMMAND)
+    return wrap(text, WIDEST, subsequent_indent="  ", break_on_hyphens=False, drop_whitespace=False)
 
 
 def _settings(path: str, name: str) -> tuple[str, ...]:
@@ -126,8 +150,7 @@ def _hook_lines(tables: Iterable[HookTable]) -> Iterator[str]:
         for command in _commands(jsonc.parse(table.text).value, ("",))
     ]
     for line in lines[:MOST_HOOKS]:
-        text = cut_line(line, LONGEST_COMMAND)
-        yield from wrap(text, WIDEST, subsequent_indent="  ", break_on_hyphens=False, drop_whitespace=False)
+        yield from _whole(line)
     if len(lines) > MOST_HOOKS:
         yield f"… {len(lines) - MOST_HOOKS} more hooks; read the file before you trust it"
 
