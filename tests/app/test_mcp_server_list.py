@@ -1,11 +1,12 @@
 """The servers of a session: none without configuration, and none of a file that changed after it was trusted."""
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from overt.app.mcp.servers import load_servers
+from overt.app.mcp.servers import load_servers, server_secrets
 from overt.app.options import Options
 from overt.app.setting import read_setting
 from overt.config.paths import read_environment
@@ -46,3 +47,14 @@ def test_a_session_without_servers_does_not_load_their_reader(project: Path, mon
     (project / "overt.toml").write_text("[agent]\nmax_steps = 7\n")
     assert load_servers(read_setting(Options())).entries == ()
     assert "overt.config.mcp_servers" not in sys.modules
+
+
+def test_values_of_variables_in_entries_are_secrets_but_folders_and_words_are_not(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLAIN", "abcd-1234")
+    monkeypatch.setenv("WHERE", str(project))
+    monkeypatch.setenv("WORD", "postgres")
+    command = ["x", "${PLAIN}", "${WHERE}", "${WORD}", "${NONE:-default-1}"]
+    configs = (json.dumps({"mcpServers": {"a": {"command": command}}}),)
+    assert server_secrets(load_servers(read_setting(Options(mcp_configs=configs)))) == ("abcd-1234",)

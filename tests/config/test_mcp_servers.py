@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from overt.config.describe_files import server_target
 from overt.config.load import load
 from overt.config.mcp_servers import load_servers
 from overt.config.paths import Environment
@@ -96,6 +97,7 @@ args = ["now"]
                 name="b",
                 kind="http",
                 url="https://tools.example/mcp",
+                shown="https://${HOST}/mcp",
                 headers={"Authorization": "Bearer s3cret"},
                 headers_helper="./headers.sh",
                 oauth=OAuthClient(client_id="me", client_secret="s3cret", callback_port=8080),
@@ -120,8 +122,14 @@ args = ["now"]
                 of_project=True,
             ),
             ServerEntry(name="e", command=("run", "it", "now"), origin="overt.toml:10", of_project=True),
-        )
+        ),
+        expanded_values=("s3cret", "tools.example"),
     )
+
+
+def test_a_target_is_shown_without_its_variables_filled_in(where: Environment) -> None:
+    put(where, "mcp", {"a": {"command": "x", "args": ["${TOKEN} b"]}, "b": {"url": "https://${HOST}/${TOKEN}"}})
+    assert [server_target(entry) for entry in servers(where).entries] == ["x '${TOKEN} b'", "https://${HOST}/${TOKEN}"]
 
 
 def test_only_the_user_can_call_a_server_read_only_or_answer_its_questions(where: Environment) -> None:

@@ -67,7 +67,7 @@ def server_target(entry: ServerEntry) -> str:
 
     It is one line that cannot drive a terminal; a known form of a secret in it is hidden.
     """
-    return _harmless(shlex.join(entry.command) if entry.kind == "stdio" else entry.url)
+    return _harmless(entry.shown or (shlex.join(entry.command) if entry.kind == "stdio" else entry.url))
 
 
 def _harmless(text: str) -> str:

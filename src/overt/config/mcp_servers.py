@@ -182,21 +182,25 @@ class _Collection:
     def expanded(self, environment: Environment) -> Servers:
         entries: list[ServerEntry] = []
         problems: dict[str, str] = {}
+        values: dict[str, None] = {}
         for entry in map(self.restricted, self.entries.values()):
             try:
-                entries.append(self._expand(entry, environment) if entry.enabled else entry)
+                entries.append(self._expand(entry, environment, values) if entry.enabled else entry)
             except ConfigError as error:
                 problems[entry.name] = error.message
                 entries.append(replace(entry, enabled=False))
-        return Servers(entries=tuple(entries), mistakes=tuple(self.mistakes), problems=problems)
+        return Servers(
+            entries=tuple(entries), mistakes=tuple(self.mistakes), problems=problems, expanded_values=tuple(values)
+        )
 
-    def _expand(self, entry: ServerEntry, environment: Environment) -> ServerEntry:
+    def _expand(self, entry: ServerEntry, environment: Environment, values: dict[str, None]) -> ServerEntry:
         server = self.of_plugins.get(entry.name)
         if server is None or server.entry.origin != entry.origin:
-            return _expand(entry, environment)
+            return _expand(entry, environment, values)
         if server.variables is None:
             return entry
-        return _expand(entry, replace(environment, variables={**environment.variables, **server.variables}))
+        variables = {**environment.variables, **server.variables}
+        return _expand(entry, replace(environment, variables=variables), values)
 
 
 class _Lines:
@@ -249,17 +253,20 @@ def _read(path: str, shown: str) -> str:
 # ── variables ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _expand(entry: ServerEntry, environment: Environment) -> ServerEntry:
-    """Fill in the variables; a ConfigError says what cannot be used. No value of a variable is in its message."""
+def _expand(entry: ServerEntry, environment: Environment, values: dict[str, None]) -> ServerEntry:
+    """Fill in the variables; a ConfigError says what cannot be used. No value of a variable is in its message.
+
+    Values that were taken from the environment are added to `values`.
+    """
 
     def fill(text: str) -> str:
-        return _fill(text, environment.variables) if "{" in text else text
+        return _fill(text, environment.variables, values) if "{" in text else text
 
     command = tuple(map(fill, entry.command))
     if command and command[0].startswith("~/"):
         command = (environment.home + command[0][1:], *command[1:])
     url = fill(entry.url)
-    headers = _fill_table(entry.headers, environment.variables)
+    headers = {name: fill(text) for name, text in entry.headers.items()}
     if entry.kind == "stdio" and not command[0]:
         raise ConfigError("its command is empty")
     if entry.kind != "stdio" and not is_address(url):
@@ -272,23 +279,28 @@ def _expand(entry: ServerEntry, environment: Environment) -> ServerEntry:
     return replace(
         entry,
         command=command,
-        environment=_fill_table(entry.environment, environment.variables),
+        environment={name: fill(text) for name, text in entry.environment.items()},
         url=url,
         headers=headers,
         oauth=oauth,
         folder=fill(entry.folder),
+        shown=_target(entry) if VARIABLE.search(" ".join((*entry.command, entry.url))) else "",
     )
 
 
-def _fill_table(table: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, str]:
-    return {name: _fill(text, variables) if "{" in text else text for name, text in table.items()}
+def _target(entry: ServerEntry) -> str:
+    import shlex  # late: 1 ms
+
+    return shlex.join(entry.command) if entry.kind == "stdio" else entry.url
 
 
-def _fill(text: str, variables: Mapping[str, str]) -> str:
+def _fill(text: str, variables: Mapping[str, str], values: dict[str, None]) -> str:
     filled, at = "", 0
     for match in VARIABLE.finditer(text):
         name, default = match[1] or match[3], match[2]
         value = variables.get(name)
+        if value:
+            values[value] = None
         if default is not None:
             value = value or default
         if value is None:

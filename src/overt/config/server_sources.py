@@ -29,12 +29,13 @@ class Servers(Struct, frozen=True, kw_only=True):
     """The servers with their variables filled in, those that are disabled included.
 
     `mistakes` are those of the files, each with its place. `problems` says by name why a server was disabled although
-    its entry does not say so.
+    its entry does not say so. `expanded_values` came from variables of the environment.
     """
 
     entries: tuple[ServerEntry, ...] = ()
     mistakes: tuple[str, ...] = ()
     problems: dict[str, str] = {}
+    expanded_values: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:

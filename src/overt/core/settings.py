@@ -158,7 +158,8 @@ class ServerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `read_only`: the user says that the server changes nothing. With `elicitation` "defaults", questions of the server
     are answered with the defaults of their schema. `origin` is the file or flag that set it; `of_project`: it came with
-    the project. `folder` is where the program of a plugin starts, if not in the workspace.
+    the project. `folder` is where the program of a plugin starts, if not in the workspace. `shown` is the command or
+    address to show if variables were filled into the real one.
     """
 
     name: str
@@ -177,6 +178,7 @@ class ServerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     origin: str = ""
     of_project: bool = False
     folder: str = ""
+    shown: str = ""
 
 
 class HookTable(Struct, frozen=True, kw_only=True):

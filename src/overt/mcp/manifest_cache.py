@@ -36,7 +36,7 @@ def fingerprint(entry: ServerEntry, workspace: str) -> str:
 
     The command of a program may name files of the folder it runs in.
     """
-    decisive = replace(entry, origin="", of_project=False, timeout_ms=0, read_only=False, enabled=True)
+    decisive = replace(entry, origin="", shown="", of_project=False, timeout_ms=0, read_only=False, enabled=True)
     folder = workspace if entry.kind == "stdio" else ""
     return sha256(json.encode((decisive, folder), order="sorted")).hexdigest()[:32]
 

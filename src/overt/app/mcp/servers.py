@@ -153,13 +153,22 @@ def _row(
 
 
 def server_secrets(servers: Servers) -> tuple[str, ...]:
-    """Return the values of variables and headers of servers that must never be shown."""
-    secrets: list[str] = []
+    """Return the values of variables and headers of servers that must never be shown.
+
+    A variable that an entry names counts as a secret whatever it is called, unless it is a word or a path: hiding the
+    folder of the project would make every result useless.
+    """
+    secrets = [
+        secret
+        for value in servers.expanded_values
+        for secret in secret_values({"SECRET": value})
+        if not os.path.lexists(secret)
+    ]
     for entry in servers.entries:
         headers = {name: value.rpartition(" ")[2] for name, value in entry.headers.items()}  # without `Bearer`
         secrets += [*secret_values(entry.environment), *secret_values(headers), entry.oauth.client_secret]
         secrets += [value for name, value in headers.items() if name.lower() == "authorization"]
-    return tuple(filter(None, secrets))
+    return tuple(dict.fromkeys(filter(None, secrets)))
 
 
 def on_this_machine(entries: Sequence[ServerEntry]) -> tuple[ServerEntry, ...]:

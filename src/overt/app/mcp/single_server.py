@@ -3,10 +3,11 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from overt.app.mcp.servers import server_rows
+from overt.app.mcp.servers import server_rows, server_secrets
 from overt.app.setting import Setting
 from overt.app.workspace_services import WorkspaceServices
 from overt.core.errors import OvertError, ToolError
+from overt.lib.redaction.redact import Redactor
 from overt.lib.translations import say
 from overt.mcp.manifest import Manifest
 from overt.mcp.servers import McpServers
@@ -35,6 +36,6 @@ async def _use_server(setting: Setting, name: str, use: Callable[[McpServers], A
     try:
         return await use(shared.servers())
     except ToolError as error:
-        raise OvertError(error.message) from error
+        raise OvertError(Redactor(server_secrets(shared.configured_servers)).clean(error.message)) from error
     finally:
         await shared.release(shared)
