@@ -3,13 +3,16 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from overt.app.mcp.servers import load_servers, server_secrets
 from overt.app.options import Options
 from overt.app.setting import read_setting
+from overt.config import mcp_servers
 from overt.config.paths import read_environment
+from overt.config.server_sources import Servers
 from overt.config.trust import trust
 
 
@@ -30,6 +33,30 @@ def test_a_file_that_changes_during_a_session_is_not_used(project: Path) -> None
     assert [entry.command for entry in load_servers(setting).entries] == [("good",)]
     file.write_text('{"mcpServers": {"a": {"command": "evil"}}}')
     assert load_servers(setting).entries == ()
+
+
+@pytest.mark.parametrize("was_there", [True, False])
+def test_a_file_that_changes_between_the_check_and_its_use_is_not_used(
+    project: Path, monkeypatch: pytest.MonkeyPatch, was_there: bool
+) -> None:
+    file = project / ".mcp.json"
+    (project / "overt.toml").write_text("[mcp.own]\ncommand = 'good'\n")
+    if was_there:
+        file.write_text('{"mcpServers": {"a": {"command": "good"}}}')
+    trust(read_environment(), str(project))
+    setting = read_setting(Options())
+    read = mcp_servers.load_servers
+
+    def change_and_read(*args: Any, **named: Any) -> Servers:
+        file.write_text('{"mcpServers": {"a": {"command": "evil"}}}')
+        return read(*args, **named)
+
+    monkeypatch.setattr(mcp_servers, "load_servers", change_and_read)
+    servers = load_servers(setting)
+    assert [entry.name for entry in servers.entries] == ["own"]
+    assert servers.warnings == (
+        ".mcp.json: changed after it was checked, so none of its MCP servers is used; start again",
+    )
 
 
 def test_flags_reach_the_list_and_can_replace_it(project: Path) -> None:

@@ -301,6 +301,14 @@ def test_unknown_keys_and_odd_names_are_named_and_the_server_is_used(where: Envi
     )
 
 
+@pytest.mark.parametrize("second", ['"a"', '"\\u0061"'])
+def test_a_server_that_a_file_names_twice_is_a_warning(where: Environment, second: str) -> None:
+    put(where, "mcp", f'{{"mcpServers": {{\n"a": {{"command": "x"}},\n{second}: {{"command": "y"}}}}}}')
+    found = servers(where)
+    assert [each.command for each in found.entries] == [("y",)]
+    assert found.warnings == (".mcp.json:3: the key 'a' stands twice, first on line 2; the last one is used",)
+
+
 def test_a_flat_file_and_one_with_comments_are_read(where: Environment) -> None:
     put(where, "mcp", '{\n  // mine\n  "a": {"command": "x y"},\n  "version": 1,\n}')
     assert servers(where).entries == (ServerEntry(name="a", command=("x", "y"), origin=".mcp.json", of_project=True),)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from overt.config._private_json import read as read_private
 from overt.config._private_json import update as update_private
 from overt.config.paths import Environment
+from overt.config.project_files import hash_content
 from overt.config.reading.server_keys import VARIABLE, is_address, is_header, read_name, read_server
 from overt.config.schema import Config
 from overt.config.server_sources import (
@@ -29,7 +30,7 @@ LARGEST_FILE = 1024 * 1024
 FLAG = "--mcp-config"
 
 
-def load_servers(
+def load_servers(  # noqa: PLR0913 - each comes from another place
     environment: Environment,
     config: Config,
     *,
@@ -37,8 +38,12 @@ def load_servers(
     trusted: bool,
     flags: ServerFlags,
     plugins: Iterable[ServerOfPlugin] = (),
+    trusted_hash: str | None = None,
 ) -> Servers:
-    """Collect the servers. Only a file of `--mcp-config` that cannot be read is a ConfigError."""
+    """Collect the servers. Only a file of `--mcp-config` that cannot be read is a ConfigError.
+
+    With a `trusted_hash`, `.mcp.json` is used only if the bytes that are parsed have it.
+    """
     collected = _Collection()
     if not flags.strict:
         for server in plugins:
@@ -47,7 +52,7 @@ def load_servers(
         collected.add_all(entry for entry in config.mcp_servers if not entry.of_project)
         collected.add_local(local_servers_file(environment, project), environment.home)
         if trusted and config.recipe.foreign and not config.recipe.strict:
-            collected.add_project_file(project)
+            collected.add_project_file(project, trusted_hash)
         collected.add_all(entry for entry in config.mcp_servers if entry.of_project)
     for text in flags.configs:
         collected.add_flag(text, environment.cwd)
@@ -125,10 +130,16 @@ class _Collection:
         elif content is not None:
             self.add_tree(content, _Lines(shown))
 
-    def add_project_file(self, project: str) -> None:
+    def add_project_file(self, project: str, trusted_hash: str | None = None) -> None:
         path = os.path.join(project, MCP_FILE)
         try:
-            lines = _Lines(MCP_FILE, _read(path, MCP_FILE))
+            text = _read(path, MCP_FILE)
+            if trusted_hash is not None and hash_content(path, text.encode()) != trusted_hash:
+                self.mistakes.append(
+                    f"{MCP_FILE}: changed after it was checked, so none of its MCP servers is used; start again"
+                )
+                return
+            lines = _Lines(MCP_FILE, text)
             self.add_tree(lines.tree(), lines, of_project=True)
         except FileNotFoundError:
             return
@@ -152,6 +163,8 @@ class _Collection:
             self.mistakes.append(f"{lines.place()}: must be an object with `{KEY}`; none of its MCP servers is used")
             return
         path = (KEY,) if isinstance(tree, dict) and KEY in tree else ()
+        if repeated := lines.repeated_key((KEY, *table)):
+            self.mistakes.append(f"{repeated}; the last one is used")
         for written, item in table.items():
             if not path and not isinstance(item, dict):
                 continue  # a flat file may have other keys too
@@ -221,6 +234,24 @@ class _Lines:
             except Malformed as error:
                 what = "".join(character if character.isprintable() else "?" for character in error.what)
                 raise ConfigError(f"{self.shown}:{error.line}: {what}") from None
+
+    def repeated_key(self, keys: Iterable[str]) -> str:
+        """Say which key the text has twice if it may be one of these, or return an empty string.
+
+        Looking closely takes milliseconds, so it is done only for a text in which one of them occurs twice, or in
+        which one may be written with escapes.
+        """
+        if "\\u" not in self.text and all(self.text.count(f'"{key}"') < 2 for key in keys):
+            return ""
+        from overt.lib.jsonc import Malformed, RepeatedKey, parse  # late: 2 ms
+
+        try:
+            parse(self.text)
+        except RepeatedKey as error:
+            return f"{self.shown}:{error.line}: {error.what}"
+        except Malformed:
+            pass  # the fast parser accepts it: too deep a nesting, for example
+        return ""
 
     def place(self, *path: str) -> str:
         from overt.lib.jsonc import Malformed, parse  # late: 2 ms

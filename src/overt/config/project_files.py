@@ -185,10 +185,19 @@ def _digest(path: str, most: int) -> tuple[str, int]:
         return "unreadable", 0
     if len(data) > most:
         raise _Excess(f"its files hold more than {MOST_BYTES // 1024 // 1024} MB")
-    digest = sha256((b"link\0" + os.fsencode(link) + b"\0" if link else b"") + data).hexdigest()
+    digest = _hash(link, data)
     if started - facts.st_ctime_ns > CLOCK_STEP_NS:
         _DIGESTS[path] = identity, digest, len(data)
     return digest, len(data)
+
+
+def hash_content(path: str, data: bytes) -> str:
+    """Return the hash that `hash_project_files` has for a file if this is its content."""
+    return _hash(os.readlink(path) if os.path.islink(path) else "", data)
+
+
+def _hash(link: str, data: bytes) -> str:
+    return sha256((b"link\0" + os.fsencode(link) + b"\0" if link else b"") + data).hexdigest()
 
 
 _DIGESTS: dict[str, tuple[tuple[object, ...], str, int]] = {}

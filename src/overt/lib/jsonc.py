@@ -25,6 +25,10 @@ class Malformed(ValueError):
         self.line = line
 
 
+class RepeatedKey(Malformed):
+    """An object has a key twice."""
+
+
 class Located(Struct, frozen=True, kw_only=True):
     """A parsed tree and the line on which each key or list item begins."""
 
@@ -134,7 +138,7 @@ class _Reader:
             line = self.line()
             key = self.string()
             if key in items:
-                raise Malformed(f"the key {key[:40]!r} stands twice, first on line {self.lines[(*path, key)]}", line)
+                raise RepeatedKey(f"the key {key[:40]!r} stands twice, first on line {self.lines[(*path, key)]}", line)
             self.skip()
             if self.text[self.at : self.at + 1] != ":":
                 raise self.wrong(f"expected `:` after the key {key[:40]!r}, found {self.found()}")

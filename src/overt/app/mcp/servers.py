@@ -11,7 +11,7 @@ from overt.app.plugins.enabled import enabled_plugins
 from overt.app.plugins.enabled_plugin import EnabledPlugins
 from overt.app.setting import Setting
 from overt.config.server_sources import MCP_FILE, ServerOfPlugin, Servers, local_servers_file
-from overt.config.trust import is_trusted
+from overt.config.trust import check_trust
 from overt.core.errors import ConfigError
 from overt.core.settings import ServerEntry
 from overt.lib.redaction.secret_values import secret_values
@@ -46,7 +46,8 @@ class ServerRow(Struct, frozen=True, kw_only=True):
 def load_servers(setting: Setting) -> Servers:
     """Collect the MCP servers that this session may use. Servers of a folder that is not trusted are left out.
 
-    `.mcp.json` is read here, later than the setting: it may have changed since, so trust is looked up once more.
+    `.mcp.json` is read here, later than the setting: it may have changed since, so trust is looked up once more, and
+    the bytes that are parsed must be the trusted ones.
     """
     environment, project = setting.environment, setting.roots.project
     has_file = os.path.lexists(os.path.join(project, MCP_FILE))
@@ -57,7 +58,11 @@ def load_servers(setting: Setting) -> Servers:
         return Servers(mistakes=plugins.warnings) if plugins.warnings else NONE
     from overt.config.mcp_servers import load_servers as load  # late: 2 ms
 
-    trusted = setting.trust.has(project) and (not has_file or is_trusted(environment, project))
+    trusted, trusted_hash = setting.trust.has(project), ""
+    if trusted and has_file:
+        state = check_trust(environment, project)
+        trusted = state.stands and state.answer is not None and state.answer.trusted
+        trusted_hash = state.now.files.get(MCP_FILE, "")
     of_plugins, mistakes = _plugin_servers(plugins) if has_plugins else ((), ())
     servers = load(
         environment,
@@ -66,6 +71,7 @@ def load_servers(setting: Setting) -> Servers:
         trusted=trusted,
         flags=setting.server_flags,
         plugins=of_plugins,
+        trusted_hash=trusted_hash,
     )
     return replace(servers, mistakes=(*servers.mistakes, *plugins.warnings, *mistakes))
 
