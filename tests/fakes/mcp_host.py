@@ -80,8 +80,8 @@ class HostDriver:
             data = data[sent:]
         await asyncio.get_running_loop().sock_sendall(self.link, data)
 
-    async def list_everything(self, server: str) -> Manifest | Failed:
-        value = await self.run(ListEverything(id=self.next_id(), server=server))
+    async def list_everything(self, server: str, *, may_log_in: bool = False) -> Manifest | Failed:
+        value = await self.run(ListEverything(id=self.next_id(), server=server, may_log_in=may_log_in))
         assert isinstance(value, Manifest | Failed)
         return value
 

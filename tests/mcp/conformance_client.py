@@ -51,7 +51,7 @@ async def main(url: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         async with running_host(entry, eras={"judge": era}, token_folder=folder, interactive=True) as host:
             host.open_page = open_page
-            manifest = await host.list_everything("judge")
+            manifest = await host.list_everything("judge", may_log_in=True)
             if isinstance(manifest, Failed):
                 print(manifest)
                 return 1

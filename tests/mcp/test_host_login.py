@@ -91,6 +91,19 @@ def test_without_a_user_the_command_to_log_in_is_named(protected: ServerEntry, t
     assert ask(protected, "/counts") == {}
 
 
+def test_a_list_in_the_background_registers_no_client_and_opens_no_page(protected: ServerEntry, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running_host(
+            protected, token_folder=str(tmp_path), interactive=True, environment=NO_KEYRING
+        ) as host:
+            failed = await host.list_everything("good")
+            text = "good: it asks for a login. Log in with `overt mcp login good`."
+            assert failed == Failed(id=1, kind="login", message=text)
+
+    asyncio.run(run())
+    assert ask(protected, "/counts") == {}
+
+
 def test_the_login_command_logs_in_although_tokens_are_stored(protected: ServerEntry, tmp_path: Path) -> None:
     async def run() -> None:
         await log_in(protected, tmp_path)

@@ -74,8 +74,11 @@ class Configure(Struct, frozen=True, kw_only=True, tag="configure"):
 
 
 class ListEverything(Struct, frozen=True, kw_only=True, tag="list"):
+    """If `may_log_in`, somebody is shown the page where a login is needed; otherwise the command fails then."""
+
     id: int
     server: str
+    may_log_in: bool = False
 
 
 class CallTool(Struct, frozen=True, kw_only=True, tag="call"):

@@ -107,7 +107,8 @@ class HostCommands:
 
     async def _run(self, command: ServerCommand) -> None:
         """Run one command. This is the one place where an unexpected exception becomes a failure of the command."""
-        running = RunningCommand(id=command.id, server=command.server)
+        shows_pages = isinstance(command, CallTool) or (isinstance(command, ListEverything) and command.may_log_in)
+        running = RunningCommand(id=command.id, server=command.server, may_log_in=shows_pages)
         CURRENT.set(running)
         try:
             self._link.send(Succeeded(id=command.id, value=await self._execute(command, running)))

@@ -89,7 +89,8 @@ class ServerLogin(httpx2.Auth):
                 response = yield request  # another request of this connection has logged in meanwhile
                 if not _wants_login(response):
                     return
-            if not self.may_ask:
+            command = CURRENT.get() or self.command
+            if not (self.may_ask and command and command.may_log_in):
                 raise login_needed(self._server)
             flow = self._log_in(request, response)
             outgoing: httpx2.Request | None = await anext(flow)

@@ -9,10 +9,14 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class RunningCommand:
-    """`sent`: a request of it has reached the server. `notes` are for the model, about questions that were declined."""
+    """`sent`: a request of it has reached the server. `notes` are for the model, about questions that were declined.
+
+    `may_log_in`: Overt shows the page of a login during this command to the user.
+    """
 
     id: int
     server: str
+    may_log_in: bool = False
     sent: bool = False
     notes: list[str] = field(default_factory=list)
     _limit: asyncio.Timeout | None = None
