@@ -16,6 +16,7 @@ from bench.table import Row, printed
 SCENARIOS: dict[str, Callable[[Site], Iterator[Row]]] = {
     "version": startup.version,
     "first-request": startup.first_request,
+    "plugins": startup.plugins,
     "servers": startup.servers,
     "step": steps.reading,
     "shell": steps.shell,

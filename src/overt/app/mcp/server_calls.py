@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from overt import __version__
+from overt.app.plugins.enabled import ensure_unchanged
 from overt.app.setting import Setting
 from overt.core.capabilities import AskUser, ServerResult
 from overt.core.codec import encode
@@ -58,6 +59,7 @@ class ServerCalls:
 
 def connect_servers(setting: Setting, shared: "WorkspaceServices") -> McpServers:
     async def start(entry: ServerEntry, may_write: bool) -> ServerChild:
+        ensure_unchanged(setting, entry.environment.get("PLUGIN_ROOT", ""))
         profile = Profile(write=may_write and setting.config.sandbox.write, network=entry.network)
         if not may_write and not (await shared.spawner.standing(profile)).boxed:
             raise ToolError(say("mcp.no_sandbox", name=entry.name), code="start")

@@ -45,12 +45,13 @@ def locked_plugins(
 
 def check_plugins(setting: Setting, scopes: Sequence[Scope]) -> EnabledPlugins:
     locked, mistakes = locked_plugins(setting, scopes)
+    copies, data = copies_folder(setting), data_folder(setting, "")
     stamps = _read_stamps(setting)
     seen: dict[str, str] = {}
     plugins: list[EnabledPlugin] = []
     problems: dict[str, str] = {}
     for name, (scope, plugin) in sorted(locked.items()):
-        root = copy_root(setting, name, plugin)
+        root = os.path.join(copies, name, plugin.digest)
         problem, stamp = check_copy(root, plugin, stamps.get(plugin.digest, ""))
         if problem:
             problems[name] = problem
@@ -61,7 +62,7 @@ def check_plugins(setting: Setting, scopes: Sequence[Scope]) -> EnabledPlugins:
             EnabledPlugin(
                 name=name,
                 root=root,
-                data=data_folder(setting, name),
+                data=os.path.join(data, name),
                 scope=scope,
                 hooks=plugin.hooks,
                 servers=plugin.servers,

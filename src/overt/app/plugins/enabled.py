@@ -7,14 +7,40 @@ import os
 
 from overt.app.plugins.enabled_plugin import NONE, EnabledPlugins, Scope, lock_path
 from overt.app.setting import Setting
+from overt.core.errors import OvertError
 from overt.extensions.discovery import ExtensionFolder
 
 
 def enabled_plugins(setting: Setting) -> EnabledPlugins:
     """Return the plugins of this session; of two with the same name, that of the project counts.
 
-    A project's lock counts only if the folder is trusted, which covers its content.
+    A project's lock counts only if the folder is trusted, which covers its content. The answer holds as long as the
+    setting does, since a session keeps its plugins; `ensure_unchanged` looks again.
     """
+    global _latest
+    if _latest is None or _latest[0] is not setting:
+        _latest = (setting, _look(setting))
+    return _latest[1]
+
+
+_latest: tuple[Setting, EnabledPlugins] | None = None
+"""Several parts of a session ask for its plugins one after another."""
+
+
+def ensure_unchanged(setting: Setting, root: str) -> None:
+    """Raise an OvertError if the files of the plugin at `root` are no longer those of its lock.
+
+    For use before a program of it starts. A root that belongs to no plugin is not looked at.
+    """
+    plugin = next((each for each in enabled_plugins(setting).plugins if each.root == root), None)
+    if plugin is not None:
+        now = _look(setting)
+        if plugin.root not in (each.root for each in now.plugins):
+            reason = now.problems.get(plugin.name, "it was updated or removed; start a new session")
+            raise OvertError(f"the plugin {plugin.name} is off: {reason}")
+
+
+def _look(setting: Setting) -> EnabledPlugins:
     scopes: list[Scope] = [
         scope
         for scope in ("user", "project")

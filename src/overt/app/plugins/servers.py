@@ -11,7 +11,6 @@ from overt.config.server_sources import ServerOfPlugin
 from overt.core.errors import ConfigError, OvertError
 from overt.core.settings import ServerEntry
 from overt.extensions.plugins.lock import PluginServer
-from overt.extensions.plugins.portable import DATA, ROOT, working_folder
 
 
 def plugin_servers(plugins: Sequence[EnabledPlugin]) -> tuple[tuple[ServerOfPlugin, ...], tuple[str, ...]]:
@@ -61,6 +60,7 @@ def _fill_portable(entry: ServerEntry, server: PluginServer, plugin: EnabledPlug
     """Fill in the two variables of Agent Plugins, once and nothing else."""
     if entry.kind != "stdio":
         return entry
+    from overt.extensions.plugins.portable import DATA, ROOT, working_folder  # late: 3 ms
 
     def fill(text: str) -> str:
         return plugin.root.join(part.replace(DATA, plugin.data) for part in text.split(ROOT))

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Mapping
-from ipaddress import ip_address
 from typing import TypeGuard
 
 from overt.core.errors import OvertError
@@ -135,6 +134,8 @@ def _check_address(item: Mapping[str, object]) -> None:
 
 
 def is_loopback(host: str) -> bool:
+    from ipaddress import ip_address  # late: 3 ms
+
     try:
         return host == "localhost" or ip_address(host.strip("[]")).is_loopback
     except ValueError:
