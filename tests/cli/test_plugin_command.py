@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.journeys.journey_kit import OVERT, Place, Terminal
+from tests.fakes.model_server import ModelServer
+from tests.journeys.journey_kit import OVERT, PROMPT, Place, Terminal
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example", "-c", "commit.gpgsign=false")
 HOOKS = {
@@ -219,6 +220,32 @@ def test_plugins_of_a_marketplace_are_listed_and_added(place: Place, plugin: Pat
     done = place.run("plugin", "add", "--yes", f"naked@{shop}")
     assert done.code == 0 and "Not used by Overt yet:\n  lspServers\n" in done.out
     assert row(place)["name"] == "bare"
+
+
+def test_a_server_that_only_the_marketplace_names_is_a_part_of_what_was_agreed_to(place: Place, plugin: Path) -> None:
+    file = plugin / ".claude-plugin/marketplace.json"
+
+    def publish(command: str) -> None:
+        entry = {"name": "tidy", "source": "./", "mcpServers": {"more": {"command": command, "args": ["a"]}}}
+        file.write_text(json.dumps({"name": "shop", "plugins": [entry]}))
+
+    publish("good")
+    (plugin / ".gitignore").write_text("x")
+    assert place.run("plugin", "add", "--yes", f"tidy@{plugin}").code == 0
+    publish("evil")
+    done = place.run("plugin", "update", "tidy")
+    assert done.code == 3 and '-    "command": "good"\n+    "command": "evil"\n' in done.out
+    targets = [row["target"] for row in json.loads(place.run("mcp", "list", "--json").out)]
+    assert targets == ["npx -y db-server@latest", "good a"]
+
+
+def test_the_plugins_of_a_chat_are_shown(place: Place, plugin: Path) -> None:
+    assert place.run("plugin", "add", "--yes", str(plugin)).code == 0
+    with ModelServer([]) as server, place.chat(server=server) as terminal:
+        terminal.expect(PROMPT)
+        terminal.line("/plugins")
+        terminal.expect("tidy 1  (user, enabled)")
+        terminal.expect("skills 1, commands 1, hook files 1, MCP server plugin_tidy_db")
 
 
 def test_a_marketplace_in_a_bundle_works_offline(place: Place, plugin: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from overt.core.errors import OvertError
-from overt.extensions.plugins.copy_package import copy_package, hook_files
+from overt.extensions.plugins.copy_package import ALL_SERVERS, complete_copy, copy_files, hook_files
 from overt.extensions.plugins.lock import hash_files
 from overt.extensions.plugins.package import PluginPackage, read_package
 
@@ -215,10 +215,10 @@ def test_a_skill_that_leads_out_of_the_package_is_named(tmp_path: Path) -> None:
     package = portable(root)
     assert package.problems == ("skills/sly/SKILL.md: leads out of the plugin",)
     target = tmp_path / "copy"
-    assert copy_package(package, str(target)) == (
+    assert copy_files(str(root), str(target)) == (
         "skills/sly/SKILL.md: a link that leads out of the plugin is left out",
     )
-    assert not (target / "skills/sly").exists()
+    assert read_package(str(target)).skills == ("skills/valid",)
 
 
 # ── Claude Code and Codex ────────────────────────────────────────────────────────────────────────────────
@@ -266,11 +266,13 @@ def test_a_manifest_names_parts_elsewhere_and_the_copy_has_them_in_their_usual_p
     assert [(each.event, each.matcher, each.command) for each in package.hook_commands] == [
         ("PreToolUse", "Bash", "sh check.sh")
     ]
-    assert copy_package(package, str(target)) == ()
+    assert copy_files(str(root), str(target)) == ()
+    complete_copy(read_package(str(target)))
     files = hash_files(str(target))
     assert {"skills/one/SKILL.md", "skills/two/SKILL.md", "skills/three/SKILL.md", "commands/go.md"} <= files.keys()
     (hooks,) = hook_files(package)
     assert json.loads((target / hooks).read_text()) == {"hooks": HOOKS}
+    assert json.loads((target / ALL_SERVERS).read_text()) == {"inline": {"command": "a"}}
 
 
 @pytest.mark.parametrize(

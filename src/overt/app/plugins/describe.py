@@ -79,7 +79,7 @@ def consent_lines(staged: StagedPlugin) -> Iterator[str]:
 def _section(key: str, lines: "list[str] | tuple[str, ...]") -> Iterator[str]:
     if lines:
         yield say(key)
-        yield from (f"  {' '.join(line.split())}" for line in lines)
+        yield from (f"  {line}".replace("\n", "\\n") for line in lines)
 
 
 def _event(event: str, matcher: str) -> str:

@@ -18,7 +18,7 @@ from overt.app.setting import Setting
 from overt.config.trust import check_trust, trust_own_change
 from overt.core.errors import ConfigError, OvertError, UsageError
 from overt.core.settings import ServerEntry
-from overt.extensions.plugins.copy_package import copy_package, hook_files
+from overt.extensions.plugins.copy_package import complete_copy, copy_files, hook_files
 from overt.extensions.plugins.launchers import unpinned_text, unpinned_words
 from overt.extensions.plugins.lock import (
     RUNS,
@@ -64,11 +64,12 @@ def stage_plugin(setting: Setting, source: PluginSource) -> Iterator[StagedPlugi
     scratch = mkdtemp(prefix=".staged-", dir=copies)
     try:
         fetched = fetch_plugin(setting, source, scratch)
-        package = read_package(fetched.folder, name=fetched.name, entry=fetched.entry)
-        problems = [*fetched.problems, *package.problems]
-        servers, entries = _usable_servers(package, problems)
         folder = os.path.join(scratch, "copy")
-        problems += copy_package(package, folder)
+        problems = [*fetched.problems, *copy_files(fetched.folder, folder)]
+        package = read_package(folder, name=fetched.name, entry=fetched.entry)
+        complete_copy(package)
+        problems += package.problems
+        servers, entries = _usable_servers(package, problems)
         files = hash_files(folder)
         locked = LockedPlugin(
             source=fetched.source,

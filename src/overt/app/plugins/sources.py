@@ -73,7 +73,7 @@ def fetch_plugin(setting: Setting, source: PluginSource, scratch: str) -> Fetche
     manifests = (*MANIFESTS, PORTABLE_MANIFEST)
     if not source.plugin and is_marketplace(tree.folder):
         if any(os.path.lexists(os.path.join(tree.folder, name)) for name in manifests):
-            return FetchedPlugin(folder=tree.folder, source=source, commit=tree.commit, problems=tree.problems)
+            return _whole(tree, source)
         entries = read_marketplace(tree.folder).entries
         if len(entries) != 1:
             names = ", ".join([*entries][:MOST_NAMES]) + (", …" if len(entries) > MOST_NAMES else "")
@@ -82,8 +82,7 @@ def fetch_plugin(setting: Setting, source: PluginSource, scratch: str) -> Fetche
             location=source.location, ref=source.ref, commit=source.commit, plugin=next(iter(entries))
         )
     if not source.plugin:
-        name = re.sub(r"\.(git|bundle)$", "", os.path.basename(source.location.rstrip("/")))
-        return FetchedPlugin(folder=tree.folder, source=source, name=name, commit=tree.commit, problems=tree.problems)
+        return _whole(tree, source)
     entry = read_marketplace(tree.folder).find(source.plugin)
     if entry.source is None:
         raise OvertError(say("plugin.not_installable", name=entry.name, reason=entry.problem))
@@ -103,6 +102,12 @@ def fetch_plugin(setting: Setting, source: PluginSource, scratch: str) -> Fetche
         entry=entry.fields,
         problems=plugin.problems,
     )
+
+
+def _whole(tree: _Tree, source: PluginSource) -> FetchedPlugin:
+    """Return the plugin that a source is, with its folder or repository as the name where no manifest has one."""
+    name = re.sub(r"\.(git|bundle)$", "", os.path.basename(source.location.rstrip("/")))
+    return FetchedPlugin(folder=tree.folder, source=source, name=name, commit=tree.commit, problems=tree.problems)
 
 
 def open_marketplace(setting: Setting, text: str, scratch: str) -> Marketplace:

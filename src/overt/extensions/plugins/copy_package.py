@@ -1,7 +1,9 @@
 """Copy a plugin to where it is installed, in the layout that every reader of parts knows.
 
-Parts that a manifest keeps elsewhere are copied to `skills/`, `commands/` and `agents/` as well, and hooks in the
-manifest become a file. The copy holds no links: a link to a file of the plugin becomes that file.
+The files are copied first and read then, so what the user is shown is what is installed. Parts that a manifest keeps
+elsewhere are copied to `skills/`, `commands/` and `agents/` as well. Hooks and servers that stand in a manifest or in a
+marketplace become files, so that the digest of the copy covers them. The copy holds no links: a link to a file of the
+plugin becomes that file.
 """
 
 import os
@@ -9,32 +11,47 @@ import shutil
 import stat
 from collections.abc import Iterator
 
-from overt.core.codec import encode
+from msgspec import json
+
 from overt.core.errors import OvertError
 from overt.extensions.plugins.lock import MOST_BYTES, MOST_FILES
 from overt.extensions.plugins.package import PluginPackage
 from overt.lib.read_file import read_regular
 
-LEFT_OUT = frozenset({".git", "__pycache__", ".DS_Store"})
+LEFT_OUT = frozenset({".git", "__pycache__", ".DS_Store", ".overt-plugin"})
 INLINE_HOOKS = ".overt-plugin/hooks.json"
+ALL_SERVERS = ".overt-plugin/servers.json"
 
 
-def copy_package(package: PluginPackage, target: str) -> tuple[str, ...]:
-    """Copy a package into a new folder. Return what was left out, with the reason."""
+def copy_files(source: str, target: str) -> tuple[str, ...]:
+    """Copy the files of a plugin into a new folder. Return what was left out, with the reason."""
+    root = os.path.realpath(source)
     problems: list[str] = []
     left = MOST_BYTES
     os.makedirs(target, mode=0o700)
-    for count, (path, reason) in enumerate(_files(package.root), 1):
+    for count, (path, reason) in enumerate(_files(root), 1):
         if reason:
             problems.append(f"{path}: {reason}")
             continue
         if count > MOST_FILES:
             raise OvertError(f"the plugin has more than {MOST_FILES} files")
-        left -= _copy(os.path.join(package.root, path), os.path.join(target, path), left)
-    _move_parts(package, target)
-    if package.inline_hooks is not None:
-        _write(os.path.join(target, INLINE_HOOKS), encode(package.inline_hooks), runs=False)
+        left -= _copy(os.path.join(root, path), os.path.join(target, path), left)
     return tuple(problems)
+
+
+def complete_copy(package: PluginPackage) -> None:
+    """Bring the parts of a copied package to their usual places."""
+    _move_parts(package, package.root)
+    if package.inline_hooks is not None:
+        _write(os.path.join(package.root, INLINE_HOOKS), _pretty(package.inline_hooks), runs=False)
+    if package.servers:
+        tables = {name: server.table for name, server in package.servers.items()}
+        _write(os.path.join(package.root, ALL_SERVERS), _pretty(tables), runs=False)
+
+
+def _pretty(value: object) -> bytes:
+    """Return JSON with a line for each value, so that the diff of an update can be read."""
+    return json.format(json.encode(value, order="sorted"), indent=2) + b"\n"
 
 
 def hook_files(package: PluginPackage) -> tuple[str, ...]:
