@@ -1,7 +1,7 @@
 """`plugins.lock`: which plugins are enabled, with the hash of every file the user consented to.
 
-The installed copy of a plugin is `PLUGINS/<name>/<digest>`. Its files are hashed when the stamp of the copy (size,
-times, inode and mode of every file and folder) is not the one that was recorded after the last full check. A program
+The installed copy of a plugin is `PLUGINS/<name>/<digest>`. Its files are hashed when the stamp of the copy (change
+time, inode and size of every file and folder) is not the one that was recorded after the last full check. A program
 cannot set the change time of a file, so the stamp also catches a file whose size and modification time were restored.
 """
 
@@ -132,23 +132,22 @@ def list_files(root: str) -> list[str]:
 
 
 def stamp_of(root: str, files: Mapping[str, str]) -> tuple[str, float]:
-    """Return the stamp of an installed copy, and when a file or folder of it changed last. Empty if one is missing."""
-    paths = dict.fromkeys([""])
-    for path in files:
-        while path := path.rpartition("/")[0]:
-            paths[path] = None
-    marks: list[object] = []
-    newest = 0
+    """Return the stamp of an installed copy, and when a file or folder of it changed last. Empty if one is missing.
+
+    Each change of content, mode, owner or modification time sets the change time; another file has another inode.
+    """
+    folders = {path.rpartition("/")[0] for path in files}
+    for folder in tuple(folders):
+        while folder := folder.rpartition("/")[0]:
+            folders.add(folder)
+    marks: list[int] = []
     try:
-        for path in (*paths, *files):
+        for path in (*sorted({"", *folders}), *files):
             status = os.lstat(f"{root}/{path}")
-            newest = max(newest, status.st_ctime_ns)
-            marks.append(
-                (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode, status.st_uid)
-            )
+            marks += (status.st_ctime_ns, status.st_ino, status.st_size)
     except OSError:
         return "", 0.0
-    return sha256(repr(marks).encode()).hexdigest(), newest / 1e9
+    return sha256(repr(marks).encode()).hexdigest(), max(marks[::3]) / 1e9
 
 
 def check_copy(root: str, plugin: LockedPlugin, known_stamp: str) -> tuple[str, str]:
