@@ -282,6 +282,8 @@ async def test_a_url_or_a_query_with_a_known_secret_is_not_sent(
     with PageServer({}) as site:
         with pytest.raises(ToolError, match="holds a secret") as error:
             await parts.fetch(f"http://localhost:{site.port}/?t=tok-9f8e7d6c5b4a3f2e1d0c")
+        with pytest.raises(ToolError, match="holds a secret"):
+            await parts.fetch(f"http://localhost:{site.port}/?t=%74ok-9f8e7d6c5b4a3f2e%31d0c")
         assert site.paths == [] and "tok-9f" not in error.value.message
     with pytest.raises(ToolError, match="holds a secret"):
         await parts.web.search("tok-9f8e7d6c5b4a3f2e1d0c", allowed=(), blocked=(), limit=3)

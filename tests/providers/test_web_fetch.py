@@ -297,6 +297,9 @@ def test_a_body_without_a_type_is_looked_at() -> None:
         ("ünïcode".encode(), "text/plain; charset=no-such-charset"),
         ("ünïcode".encode(), "text/plain; charset=idna"),
         ("ünïcode".encode(), "text/plain; charset=zlib_codec"),
+        ("ünïcode".encode(), "text/plain; charset=unicode_escape"),
+        ("ünïcode".encode(), "text/plain; charset=raw-unicode-escape"),
+        ("ünïcode".encode(), "text/plain; charset=utf-7"),
     ],
 )
 def test_the_charset_is_found_in_the_bytes_the_header_or_the_page(content: bytes, media: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from time import monotonic
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from msgspec.structs import replace
 
@@ -92,7 +93,7 @@ class WebAccess:
         """Raise a ToolError if nothing may leave this machine, or if a known secret would."""
         if why := self._models.offline:
             raise ToolError(say("web.offline", tool=tool, why=why), code="offline")
-        if self._redactor.clean(sent) != sent:
+        if any(self._redactor.clean(text) != text for text in (sent, unquote(sent))):
             raise ToolError(say("web.secret", tool=tool), code="denied")
 
     async def _find_key(self, name: str) -> str:

@@ -46,7 +46,7 @@ HEADERS = {
     "Connection": "close",
 }
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
-NOT_CHARSETS = frozenset("idna punycode unicode_escape raw_unicode_escape undefined utf-7 mbcs oem".split())
+NOT_CHARSETS = frozenset("idna punycode unicode_escape raw_unicode_escape undefined utf_7 mbcs oem".split())
 
 Resolver = Callable[[Address, float], Awaitable[list[Resolved]]]
 """Returns the addresses of a host, none if the time of the loop passes first."""
@@ -214,7 +214,7 @@ def _charset(stated: str) -> str:
         b" ".decode(name, "replace")
     except (LookupError, ValueError):
         return "utf-8"
-    return "cp1252" if name in ("iso8859-1", "ascii") else "utf-8" if name in NOT_CHARSETS else name
+    return "cp1252" if name in ("iso8859-1", "ascii") else "utf-8" if name.replace("-", "_") in NOT_CHARSETS else name
 
 
 def _too_slow(url: WebUrl) -> ToolError:
