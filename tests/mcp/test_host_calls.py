@@ -67,7 +67,7 @@ def test_everything_is_listed_and_used(transport: Callable[[], AbstractContextMa
         manifest = await host.manifest("good")
         assert (manifest.era, manifest.server_name, manifest.server_version) == (era, "good", "4.5.6")
         assert manifest.instructions == "Use it well."
-        names = "add ask die fail grow picture pid roots save sleep steps"
+        names = "add ask ask_often die embedded fail grow picture pid roots save sleep steps"
         assert [tool.name for tool in manifest.tools] == names.split()
         add = manifest.tools[0]
         assert (add.description, add.read_only, add.idempotent, add.destructive) == (
@@ -86,6 +86,8 @@ def test_everything_is_listed_and_used(transport: Callable[[], AbstractContextMa
         assert await host.call("good", "add", {"a": 1, "b": 2}) == text("3")
         picture = await host.call("good", "picture")
         assert picture == ToolOutput(parts=(Content(media="image/png", data=b"\x89PNG fake"),))
+        name, image = Content(text="[resource memo://picture]"), Content(media="image/png", data=b"\x89PNG")
+        assert await host.call("good", "embedded") == ToolOutput(parts=(name, image))
         failed = await host.call("good", "fail")
         assert isinstance(failed, ToolOutput) and failed.error
         assert await host.call("good", "steps") == text("done")
@@ -193,6 +195,20 @@ def test_a_question_of_the_server_is_answered_by_the_user(
 
     with transport() as entry:
         with_host(test, entry, eras={"good": era}, interactive=True)
+
+
+@pytest.mark.parametrize("interactive", [True, False])
+def test_a_call_may_ask_ten_questions(interactive: bool) -> None:
+    async def test(host: HostDriver) -> None:
+        output = await host.call("good", "ask_often", {"times": 13})
+        assert isinstance(output, ToolOutput)
+        actions = output.parts[0].text.split()
+        assert actions == ["cancel" if interactive else "decline"] * 10 + ["decline"] * 3
+        assert output.notes[-1] == "good asked 3 more questions, which were declined: a call may ask 10."
+        assert len(output.notes) == (1 if interactive else 11)
+        assert sum(isinstance(it, ServerQuestion) for it in host.reports) == (10 if interactive else 0)
+
+    with_host(test, stdio_entry(), eras={"good": "legacy"}, interactive=interactive)
 
 
 def test_without_a_user_questions_are_declined_or_take_their_defaults() -> None:

@@ -77,6 +77,17 @@ async def ask(ctx: Context) -> str | types.InputRequiredResult:
 
 
 @server.tool()
+async def ask_often(ctx: Context, times: int) -> str:
+    return " ".join([(await ctx.elicit(f"Number {number}?", Wish)).action for number in range(times)])
+
+
+@server.tool()
+def embedded() -> types.EmbeddedResource:
+    picture = types.BlobResourceContents(uri="memo://picture", mime_type="image/png", blob="iVBORw==")
+    return types.EmbeddedResource(type="resource", resource=picture)
+
+
+@server.tool()
 async def roots(ctx: Context) -> str:
     listed = await ctx.session.list_roots()
     return " ".join(str(root.uri) for root in listed.roots)

@@ -131,7 +131,7 @@ class HostCommands:
             async with running.limited(limit_s):
                 return await self._execute_in_time(server, command, running)
         except TimeoutError:
-            text = f"{command.server}: the server did not answer within {limit_s:g} s"
+            text = f"{command.server}: the server {running.explain_timeout()}"
             raise CommandFailed("timeout", text, may_have_run=running.sent) from None
 
     async def _execute_in_time(
@@ -179,7 +179,7 @@ class HostCommands:
             await read_manifest(session, connection.tap.take_problems)  # the session learns which headers are needed
             return await session.send_request(request, _CALL_RESULT, UNLIMITED_S, progress_callback=on_progress)
 
-        return tool_output(await complete_request(session, send), running.notes)
+        return tool_output(await complete_request(session, send), running.all_notes())
 
 
 def _login(entry: ServerEntry, link: OvertLink, configuration: Configure) -> ServerLogin:

@@ -9,46 +9,49 @@ from overt.core.codec import compact, decode
 from overt.mcp.messages import Content, PromptText, ResourceContents, ToolOutput
 
 
-def tool_output(result: types.CallToolResult, notes: list[str]) -> ToolOutput:
-    parts = tuple(content_of(block) for block in result.content)
+def tool_output(result: types.CallToolResult, notes: tuple[str, ...]) -> ToolOutput:
+    parts = tuple(part for block in result.content for part in contents_of(block))
     structured = result.structured_content
     if structured is not None and not any(_says(part.text, structured) for part in parts):
         parts += (Content(text=compact(structured)),)
-    return ToolOutput(parts=parts, error=result.is_error, notes=tuple(notes))
+    return ToolOutput(parts=parts, error=result.is_error, notes=notes)
 
 
 def prompt_text(result: types.GetPromptResult) -> PromptText:
-    return PromptText(messages=tuple((message.role, content_of(message.content)) for message in result.messages))
+    messages = ((message.role, part) for message in result.messages for part in contents_of(message.content))
+    return PromptText(messages=tuple(messages))
 
 
 def resource_contents(result: types.ReadResourceResult) -> ResourceContents:
-    return ResourceContents(parts=tuple(_resource(item) for item in result.contents))
+    return ResourceContents(parts=tuple(part for item in result.contents for part in _resource(item)))
 
 
-def content_of(block: types.ContentBlock) -> Content:
+def contents_of(block: types.ContentBlock) -> tuple[Content, ...]:
     match block:
         case types.TextContent():
-            return Content(text=block.text)
+            return (Content(text=block.text),)
         case types.ImageContent() | types.AudioContent():
-            return _bytes(block.data, block.mime_type, "")
+            return (_bytes(block.data, block.mime_type),)
         case types.ResourceLink():
             media = f" ({block.mime_type})" if block.mime_type else ""
             about = f": {block.description}" if block.description else ""
-            return Content(text=f"[resource {block.name}, {block.uri}{media}]{about}")
+            return (Content(text=f"[resource {block.name}, {block.uri}{media}]{about}"),)
         case types.EmbeddedResource():
-            part = _resource(block.resource)
-            return part if part.media else Content(text=f"[resource {block.resource.uri}]\n{part.text}")
+            if isinstance(block.resource, types.TextResourceContents):
+                return (Content(text=f"[resource {block.resource.uri}]\n{block.resource.text}"),)
+            return _resource(block.resource)
 
 
-def _resource(item: types.TextResourceContents | types.BlobResourceContents) -> Content:
+def _resource(item: types.TextResourceContents | types.BlobResourceContents) -> tuple[Content, ...]:
     if isinstance(item, types.TextResourceContents):
-        return Content(text=item.text)
-    return _bytes(item.blob, item.mime_type or "application/octet-stream", str(item.uri))
+        return (Content(text=item.text),)
+    data = _bytes(item.blob, item.mime_type or "application/octet-stream")
+    return (Content(text=f"[resource {item.uri}]"), data)  # a part is a text or bytes, not both
 
 
-def _bytes(data: str, media: str, name: str) -> Content:
+def _bytes(data: str, media: str) -> Content:
     try:
-        return Content(media=media, data=b64decode(data), text=name)
+        return Content(media=media, data=b64decode(data))
     except (Base64Error, ValueError):
         return Content(text=f"[{media} that is not valid base64]")
 

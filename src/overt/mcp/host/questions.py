@@ -12,14 +12,17 @@ from pydantic import FileUrl
 from overt.core.codec import encode
 from overt.core.settings import ServerEntry
 from overt.mcp.host.link import OvertLink
-from overt.mcp.host.running_command import RunningCommand
+from overt.mcp.host.running_command import MAX_QUESTIONS, RunningCommand
 from overt.mcp.messages import QuestionAnswered, ServerQuestion
 
 Answer = str | int | float | bool | list[str] | None
 
 
 class Questions:
-    """Asks Overt what servers want to know. Without `interactive` questions are declined and the model is told."""
+    """Asks Overt what servers want to know. Without `interactive` questions are declined and the model is told.
+
+    So are those of a call that has asked too many.
+    """
 
     def __init__(self, link: OvertLink, *, roots: tuple[str, ...], interactive: bool) -> None:
         self._link = link
@@ -43,6 +46,11 @@ class Questions:
             content = default_answers(params.requested_schema)
             if content is not None:
                 return types.ElicitResult(action="accept", content=content)
+        if command:
+            command.questions += 1
+            if command.questions > MAX_QUESTIONS:
+                return types.ElicitResult(action="decline")
+        if isinstance(params, types.ElicitRequestFormParams) and server.elicitation == "defaults":
             return self._decline(server, command, params.message, "it has no defaults for all that it requires")
         if not self._interactive or command is None:
             return self._decline(server, command, params.message, "nobody can be asked in this run")
