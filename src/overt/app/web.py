@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from time import monotonic
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from msgspec.structs import replace
 
@@ -20,7 +19,7 @@ from overt.core.text_fragments import MODEL, Origin
 from overt.lib.redaction.redact import Redactor
 from overt.lib.result_limit import BYTES_PER_TOKEN, ResultLimit
 from overt.lib.translations import say
-from overt.lib.web_url import WebUrl, parse_web_url
+from overt.lib.web_url import WebUrl, parse_web_url, percent_decoded
 from overt.safety.rules import hosts_allowed_private
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ class WebAccess:
         """Raise a ToolError if nothing may leave this machine, or if a known secret would."""
         if why := self._models.offline:
             raise ToolError(say("web.offline", tool=tool, why=why), code="offline")
-        if any(self._redactor.clean(text) != text for text in (sent, unquote(sent))):
+        if any(self._redactor.clean(text) != text for text in (sent, percent_decoded(sent))):
             raise ToolError(say("web.secret", tool=tool), code="denied")
 
     async def _find_key(self, name: str) -> str:

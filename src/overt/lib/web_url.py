@@ -56,6 +56,14 @@ def parse_web_url(text: str) -> WebUrl:
     return WebUrl(secure=secure, host=host, port=port, target=re.sub(UNSAFE, _percent, target))
 
 
+def percent_decoded(text: str) -> str:
+    """Return a text with `%74` and the like as the characters that they stand for."""
+    data = re.sub(
+        rb"%([0-9a-fA-F]{2})", lambda match: bytes.fromhex(match[1].decode()), text.encode("utf-8", "replace")
+    )
+    return data.decode("utf-8", "replace")
+
+
 def host_of(text: str) -> str:
     """Return the host of a URL, or an empty string if it is none."""
     try:
