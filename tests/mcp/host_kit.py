@@ -56,3 +56,8 @@ def wait_for_port(port: int, process: subprocess.Popen[bytes]) -> None:
 
 def replaced(entry: ServerEntry, **changes: object) -> ServerEntry:
     return structs.replace(entry, **changes)
+
+
+def peak_memory_kb(pid: int) -> int:
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))

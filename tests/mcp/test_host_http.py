@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.fakes.mcp_host import running_host
-from tests.mcp.host_kit import SERVERS, free_port, http_server, replaced
+from tests.mcp.host_kit import SERVERS, free_port, http_server, peak_memory_kb, replaced
 
 from overt.core.settings import ServerEntry
 from overt.mcp.manifest import Era
@@ -107,6 +107,18 @@ def test_a_body_above_the_limit_fails_its_call() -> None:
             assert isinstance(failed, Failed) and failed.kind == "protocol"
             assert "the answer is too large: at most 16 MB are read" in failed.message
             assert isinstance(await host.call("good", "headers"), ToolOutput)
+
+    with http_server(sys.executable, str(SERVERS / "header_server.py"), "{port}") as entry:
+        asyncio.run(run(entry))
+
+
+def test_a_compressed_body_is_not_unpacked() -> None:
+    async def run(entry: ServerEntry) -> None:
+        async with running_host(replaced(entry, url=entry.url.replace("/mcp", "/bomb"))) as host:
+            failed = await host.list_everything("good")
+            assert isinstance(failed, Failed)
+            assert "the answer is compressed as 'gzip', which was not asked for" in failed.message
+            assert peak_memory_kb(host.process.pid) < 300_000
 
     with http_server(sys.executable, str(SERVERS / "header_server.py"), "{port}") as entry:
         asyncio.run(run(entry))

@@ -104,6 +104,21 @@ def test_a_list_in_the_background_registers_no_client_and_opens_no_page(protecte
     assert ask(protected, "/counts") == {}
 
 
+def test_a_login_that_leads_into_the_network_of_the_user_is_stopped(tmp_path: Path) -> None:
+    async def run(entry: ServerEntry) -> None:
+        async with running_host(
+            entry, token_folder=str(tmp_path), interactive=True, environment=NO_KEYRING, eras={"good": "legacy"}
+        ) as host:
+            failed = await host.call("good", "add", {"a": 1, "b": 2}, timeout_ms=5000)
+            text = "good: the login was stopped: the server leads it to http://169.254.169.254, and it is not https."
+            assert failed == Failed(id=1, kind="login", message=text)
+
+    script = str(SERVERS / "oauth_server.py")
+    with http_server(sys.executable, script, "60", "{port}", "http://169.254.169.254") as entry:
+        asyncio.run(run(entry))
+        assert ask(entry, "/counts") == {}
+
+
 def test_the_login_command_logs_in_although_tokens_are_stored(protected: ServerEntry, tmp_path: Path) -> None:
     async def run() -> None:
         await log_in(protected, tmp_path)

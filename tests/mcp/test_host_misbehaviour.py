@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec import json
 from tests.fakes.mcp_host import HostDriver, running_host
-from tests.mcp.host_kit import stdio_entry
+from tests.mcp.host_kit import peak_memory_kb, stdio_entry
 
 from overt.core.settings import ServerEntry
 from overt.mcp.manifest import Era, Manifest
@@ -182,8 +182,3 @@ def test_a_list_without_end_is_cut() -> None:
         assert manifest.problems == ("tools: only the first 100 are read",)
 
     with_bad_server("endless pages", test)
-
-
-def peak_memory_kb(pid: int) -> int:
-    with open(f"/proc/{pid}/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))

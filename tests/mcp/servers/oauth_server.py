@@ -1,7 +1,8 @@
-"""A protected MCP server and its authorization server in one process. The last argument is the port.
+"""A protected MCP server and its authorization server in one process. The second argument is the port.
 
 Refresh tokens rotate: each works once. `/counts` says what was asked for; `/revoke` makes access tokens invalid.
 The first access token lives as many seconds as the first argument says.
+With a third one, the server says that its metadata is there.
 """
 
 import base64
@@ -18,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 LIFETIMES = [int(sys.argv[1])]
 PORT = int(sys.argv[2])
+ELSEWHERE = sys.argv[3] if len(sys.argv) > 3 else ""
 HOME = f"http://127.0.0.1:{PORT}"
 server = MCPServer("protected")
 counts: Counter[str] = Counter()
@@ -101,7 +103,7 @@ async def answer(request: Request) -> Response | None:
         case _:
             pass
     if request.headers.get("authorization", "").removeprefix("Bearer ") not in access:
-        where = f'Bearer resource_metadata="{HOME}/.well-known/oauth-protected-resource/mcp"'
+        where = f'Bearer resource_metadata="{ELSEWHERE or HOME}/.well-known/oauth-protected-resource/mcp"'
         return Response(status_code=401, headers={"WWW-Authenticate": where})
     return None
 

@@ -13,6 +13,7 @@ from overt.core.settings import ServerEntry
 from overt.mcp.host.pipe_streams import MAX_LINE_BYTES
 
 CONNECT_LIMIT_S = 15.0
+PLAIN = {"Accept-Encoding": "identity"}
 
 
 @dataclass(slots=True)
@@ -28,17 +29,39 @@ class HttpStatus:
             self.session_lost = True
         if "mcp-protocol-version" in response.request.headers or response.status_code == 401:
             self.unauthorized = response.status_code == 401
-        if "event-stream" not in response.headers.get("content-type", ""):
-            response.stream = _BoundedStream(response.stream)
+        await bound_body(response)
+
+
+async def bound_body(response: httpx2.Response) -> None:
+    """Limit the body of an answer before it is read. Compressed ones are refused: they could unpack to any size."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity"):
+        problem = f"the answer is compressed as {encoding[:40]!r}, which was not asked for"
+        response.stream = _BoundedStream(response.stream, problem)
+    elif "event-stream" not in response.headers.get("content-type", ""):
+        response.stream = _BoundedStream(response.stream)
+
+
+def open_client(headers: dict[str, str], seconds: float) -> httpx2.AsyncClient:
+    """Return a client for requests of a login, whose answers are limited as those of servers are."""
+    return httpx2.AsyncClient(
+        headers=headers | PLAIN, timeout=httpx2.Timeout(seconds), event_hooks={"response": [bound_body]}
+    )
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """Ends the body of an answer with an error when it is longer than a line of a stdio server may be."""
+    """Ends the body of an answer with an error when it is longer than a line of a stdio server may be.
 
-    def __init__(self, inner: httpx2.SyncByteStream | httpx2.AsyncByteStream | None) -> None:
+    With a `problem` it ends at once.
+    """
+
+    def __init__(self, inner: httpx2.SyncByteStream | httpx2.AsyncByteStream | None, problem: str = "") -> None:
         self._inner = inner
+        self._problem = problem
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._problem:
+            raise httpx2.StreamError(self._problem)
         size = 0
         assert isinstance(self._inner, httpx2.AsyncByteStream)
         async for chunk in self._inner:
@@ -66,7 +89,7 @@ async def open_http(
         auth: httpx2.Auth | None = auth,
     ) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
-            headers=headers,
+            headers=(headers or {}) | PLAIN,
             auth=auth,
             timeout=httpx2.Timeout(CONNECT_LIMIT_S, read=None),
             event_hooks={"response": [status.note_response]},

@@ -19,11 +19,14 @@ from msgspec import Raw, structs
 from pydantic import AnyUrl, ValidationError
 
 from overt.core.settings import ServerEntry
+from overt.lib.web_url import WebUrl
 from overt.mcp.host.failures import CommandFailed, login_needed
+from overt.mcp.host.http_transport import open_client
 from overt.mcp.host.link import OvertLink
 from overt.mcp.host.redirect_listener import LoginRefused, RedirectListener
 from overt.mcp.host.running_command import CURRENT, RunningCommand
 from overt.mcp.host.token_store import StoredLogin, TokenStore
+from overt.mcp.login_addresses import explain_refused
 from overt.mcp.messages import OpenPage
 
 LOGIN_LIMIT_S = 300.0
@@ -103,7 +106,7 @@ class ServerLogin(httpx2.Auth):
         self._login, self._loaded = await self._store.load(), True
         body = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
         accepted = headers | {"Accept": "application/json, text/event-stream"}
-        async with self._busy, httpx2.AsyncClient(headers=accepted, timeout=httpx2.Timeout(REFRESH_LIMIT_S)) as client:
+        async with self._busy, open_client(accepted, REFRESH_LIMIT_S) as client:
             method = "GET" if self._server.kind == "sse" else "POST"
             request = client.build_request(method, self._server.url, json=body if method == "POST" else None)
             response = await client.send(request, stream=True)
@@ -144,7 +147,7 @@ class ServerLogin(httpx2.Auth):
             data["resource"] = login.resource
         context = self._context(client)
         data, headers = context.prepare_token_auth(data, {})
-        async with httpx2.AsyncClient(timeout=REFRESH_LIMIT_S) as http:
+        async with open_client({}, REFRESH_LIMIT_S) as http:
             response = await http.post(login.token_endpoint, data=data, headers=headers)
         if response.status_code >= 500 or response.status_code == 429:
             text = f"{self._server.name}: its login server answered with status {response.status_code}"
@@ -189,6 +192,7 @@ class ServerLogin(httpx2.Auth):
             while outgoing:
                 if storage.tokens:
                     await self._keep(provider.context, storage)
+                await self._check_address(outgoing.url)
                 outgoing = await _send_response(flow, (yield outgoing))
         except LoginRefused as error:
             raise login_needed(self._server, f"the login was refused: {error}") from None
@@ -196,6 +200,13 @@ class ServerLogin(httpx2.Auth):
             raise login_needed(self._server, f"nobody logged in within {LOGIN_LIMIT_S:.0f} s") from None
         finally:
             listener.close()
+
+    async def _check_address(self, url: httpx2.URL) -> None:
+        target = _web_url(url)
+        if why := await explain_refused(_web_url(httpx2.URL(self._server.url)), target):
+            shown = target.text().removesuffix("/")
+            text = f"{self._server.name}: the login was stopped: the server leads it to {shown}, and {why}."
+            raise CommandFailed("login", text)
 
     async def _keep(self, context: OAuthContext, storage: _LoginStorage) -> None:
         tokens, storage.tokens = storage.tokens, None
@@ -237,6 +248,12 @@ async def _send_response(
         return await flow.asend(response)
     except StopAsyncIteration:
         return None
+
+
+def _web_url(url: httpx2.URL) -> WebUrl:
+    """Return where a URL leads to, without its path."""
+    secure = url.scheme == "https"
+    return WebUrl(secure=secure, host=url.host, port=url.port or (443 if secure else 80))
 
 
 def _wants_login(response: httpx2.Response) -> bool:
