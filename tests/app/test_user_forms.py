@@ -126,6 +126,6 @@ def test_a_non_interactive_run_declines_at_once_and_says_so(tmp_path: Path, monk
             await chat.conversation.prompt("go")
             assert chat.answers() == [FormAnswer(action="decline", unattended=True)]
             assert chat.asked.empty()
-            assert "It was declined: the run is non-interactive." in chat.notices()[-1]
+            assert "the run is non-interactive. Start a chat to answer it." in chat.notices()[-1]
 
     asyncio.run(main())

@@ -43,7 +43,7 @@ def test_a_server_is_added_for_the_user_in_this_project_unless_a_scope_is_named(
     assert (row["scope"], row["target"], row["used"], row["network"]) == ("local", "npx -y 'a db' --flag", True, False)
     assert row["environment"] == ["KEY", "TOKEN"]
     shown = place.run("mcp", "get", "db", env={"TOKEN": "s3cret"}).out
-    assert "variables: KEY, TOKEN" in shown and "a=b" not in shown and "s3cret" not in shown
+    assert "environment: KEY, TOKEN" in shown and "a=b" not in shown and "s3cret" not in shown
     assert place.run("mcp", "remove", "db").code == 0
     assert listed(place) == {}
 
@@ -152,7 +152,7 @@ def rows(place: Place) -> list[dict[str, Any]]:
         (("add", "a/b", "--", "x"), "an MCP server needs a name of at most 64 letters"),
         (("add", "my db", "--", "x"), "the MCP server 'my db' is called `my_db` here"),
         (("add", "-t", "http", "a", "ftp://x"), "`url` must be an address that begins with http://"),
-        (("add", "-t", "http", "a", "http://x", "more"), "needs one address and nothing else"),
+        (("add", "-t", "http", "a", "http://x", "more"), "Usage: overt mcp add NAME URL -t http"),
         (("add", "-e", "A", "a", "--", "x"), "Usage: --env NAME=VALUE"),
         (("add-json", "a", "[]"), "Expected a JSON object with a `command` or a `url`."),
         (("add-json", "a", '{"comand": "x"}'), "unknown key `comand` in [mcp.a]; did you mean `command`?"),
@@ -177,7 +177,7 @@ def test_a_project_file_with_comments_is_left_to_the_user(place: Place) -> None:
     text = '{\n  // mine\n  "mcpServers": {}\n}\n'
     (place.work / ".mcp.json").write_text(text)
     done = place.run("mcp", "add", "-s", "project", "a", "--", "x")
-    assert done.code == 1 and "perhaps because of a comment. Edit it by hand." in done.err
+    assert done.code == 1 and "or it has comments. Edit it by hand." in done.err
     assert (place.work / ".mcp.json").read_text() == text
 
 

@@ -65,7 +65,7 @@ def test_a_headless_run_declines_a_form_and_says_so(place: Place) -> None:
         )
         ran = checked(done.returncode, done.stdout, done.stderr)
         assert (ran.code, ran.out) == (0, "All done.\n")
-        assert "MCP server github asked a question. It was declined: the run is non-interactive." in ran.err
+        assert "Declined a question of MCP server github: the run is non-interactive." in ran.err
         assert answers(server) == [FormAnswer(action="decline", unattended=True)]
 
 

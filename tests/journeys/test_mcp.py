@@ -187,7 +187,7 @@ def test_a_question_of_a_server_is_declined_in_a_non_interactive_run_and_the_mod
         assert ran.code == 0, ran.err
         (answer,) = results(server)
         assert answer.startswith("decline")
-        assert "the question was declined" in answer
+        assert "The question was declined" in answer
     with ModelServer([toolcall("mcp__good__ask"), Turn(text="ok")]) as server:
         place.run("run", "go", *configured(good=good(elicitation="defaults")), server=server)
         assert results(server) == ["accept blue 3"]

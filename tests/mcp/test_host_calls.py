@@ -214,7 +214,7 @@ def test_a_call_may_ask_ten_questions(interactive: bool) -> None:
 def test_without_a_user_questions_are_declined_or_take_their_defaults() -> None:
     async def test(host: HostDriver) -> None:
         declined = await host.call("good", "ask")
-        note = "good asked: 'Which one?'. The question was declined: nobody can be asked in this run."
+        note = "good asked: 'Which one?'. The question was declined: the run is non-interactive."
         assert declined == ToolOutput(parts=(Content(text="decline"),), notes=(note,))
         assert await host.call("generous", "ask") == text("accept blue 3")
 

@@ -159,7 +159,7 @@ def _below(project: str, folder: str, depth: int) -> Iterator[str]:
         raise _Excess(f"{plain(folder)} is nested deeper than {DEEPEST} folders")
     for entry in listed:
         name = f"{folder}/{entry.name}"
-        if entry.is_dir():
+        if entry.is_dir() if not entry.is_symlink() else os.path.isdir(entry.path):
             yield from _below(project, name, depth - 1)
         else:
             yield name

@@ -13,13 +13,14 @@ from overt.core.capabilities import AskUser, ServerResult
 from overt.core.codec import encode
 from overt.core.errors import ToolError
 from overt.core.protocols import Profile, ServerChild
+from overt.core.questions import FormAnswer, QuestionForm
 from overt.core.settings import ServerEntry
 from overt.lib.tokens import estimate
 from overt.lib.translations import say
 from overt.mcp.elicitation import make_form
 from overt.mcp.headers_helper import MAX_HELPER_BYTES, helper_command
 from overt.mcp.manifest import Manifest
-from overt.mcp.messages import QuestionAnswered, ServerQuestion
+from overt.mcp.messages import OpenPage, QuestionAnswered, ServerQuestion
 from overt.mcp.server_tools import read_contents, server_tools
 from overt.mcp.servers import HostSettings, McpServers
 
@@ -44,11 +45,21 @@ class ServerCalls:
         self._keeping = keeping
         self._report = report or (lambda text: None)
         self._notes: list[str] = []
+        self._offers: set[asyncio.Future[FormAnswer]] = set()
 
     async def call(self, server: str, tool: str, arguments: Mapping[str, object]) -> ServerResult:
         async with self._keeping() if self._servers.may_write_files(server) else nullcontext():
-            output = await self._servers.call_tool(server, tool, arguments, report=self._report, ask=self._ask)
+            output = await self._servers.call_tool(
+                server, tool, arguments, report=self._report, ask=self._ask, show_page=self._show_page
+            )
         return read_contents(output.parts, (*output.notes, *self._notes), error=output.error)
+
+    def _show_page(self, page: OpenPage) -> None:
+        """Offer to open the page of a login while the call waits for it."""
+        form = QuestionForm(who=f"MCP server {page.server}", message=say("mcp.login_page"), url=page.url)
+        offer = asyncio.ensure_future(self._forms.ask(form))
+        self._offers.add(offer)
+        offer.add_done_callback(self._offers.discard)
 
     async def _ask(self, question: ServerQuestion) -> QuestionAnswered:
         answer = await self._forms.ask(make_form(question))

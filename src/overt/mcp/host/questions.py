@@ -53,7 +53,7 @@ class Questions:
         if isinstance(params, types.ElicitRequestFormParams) and server.elicitation == "defaults":
             return self._decline(server, command, params.message, "it has no defaults for all that it requires")
         if not self._interactive or command is None:
-            return self._decline(server, command, params.message, "nobody can be asked in this run")
+            return self._decline(server, command, params.message, "the run is non-interactive")
         with command.waiting_for_user():
             answer = await self._ask(server, command, params)
         if answer.action != "accept":

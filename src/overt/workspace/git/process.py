@@ -91,6 +91,20 @@ class GitPlaces(Struct, frozen=True, kw_only=True):
     index_file: str = ""
 
 
+def start_git_with_helpers(
+    program: str, words: Sequence[str], places: GitPlaces, environment: Mapping[str, str]
+) -> "subprocess.Popen[bytes]":
+    """Start a git that may run its own helpers for transports, to fetch into a folder that nothing else has written."""
+    return subprocess.Popen(
+        [program, *words],
+        cwd=places.cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
 def start_git(
     program: str,
     words: Sequence[str],

@@ -7,13 +7,12 @@ that speaks HTTP, in a new repository without any configuration of its own.
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from overt.core.errors import OvertError
-from overt.workspace.git.process import SETTINGS, VARIABLES, GitPlaces, start_git, wait_for_git
+from overt.workspace.git.process import SETTINGS, VARIABLES, GitPlaces, start_git, start_git_with_helpers, wait_for_git
 from overt.workspace.git.state import find_repository
 
 TIMEOUT_S = 60.0
@@ -194,12 +193,6 @@ def _run_fetch(program: str, words: Sequence[str], places: GitPlaces, variables:
     environment |= {"PATH": "/usr/bin:/bin", "GIT_CONFIG_COUNT": str(len(settings))}
     for number, (key, value) in enumerate(settings.items()):
         environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    child = subprocess.Popen(
-        [program, "fetch", "--quiet", "--no-tags", "--no-write-commit-graph", *words],
-        cwd=places.cwd,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    words = ("fetch", "--quiet", "--no-tags", "--no-write-commit-graph", *words)
+    child = start_git_with_helpers(program, words, places, environment)
     wait_for_git(child, timeout_s=FETCH_TIMEOUT_S)
