@@ -241,6 +241,8 @@ def test_a_server_that_is_only_asked_what_it_offers_cannot_write(place: Place, w
     turns = [calls(call("toolsearch", query="add numbers")), Turn(text="ok")]
     with ModelServer(turns) as server:
         place.run("run", "go", *words, *configured(eager=eager, good=good()), server=server)
+        if "--disallowedTools" not in words:
+            assert "/mcp reconnect eager or `overt mcp inspect eager`" in results(server)[0]
     assert not (place.work / "started.txt").exists()
 
 

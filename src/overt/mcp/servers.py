@@ -50,6 +50,10 @@ LIST_WITHIN_S = 30.0
 RETRY_FAILED_AFTER_S = 30.0
 """A server that failed is not asked again for what it offers before this has passed."""
 ERROR_LINES = 20
+KEPT_FROM_WRITING = (
+    "It was kept from writing to the workspace, because no call to it was allowed yet. If it has to, start it with "
+    "/mcp reconnect {name} or `overt mcp inspect {name}`."
+)
 
 V = TypeVar("V", bound=Value)
 
@@ -169,6 +173,12 @@ class McpServers:
         except TimeoutError:
             raise self._record_failure(
                 record, ToolError(f"MCP server {name} did not say within {LIST_WITHIN_S:g} s what it offers.")
+            ) from None
+        except ToolError as error:
+            if error.code != "start" or record.may_write:
+                raise
+            raise self._record_failure(
+                record, ToolError(f"{error.message} {KEPT_FROM_WRITING.format(name=name)}", code="start")
             ) from None
         finally:
             record.loading = None
