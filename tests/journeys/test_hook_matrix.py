@@ -1,4 +1,4 @@
-"""Seven ways in which a call runs × nine things that a hook may do: each with its verdict, all in the ledger."""
+"""Eight ways in which a call runs × nine things that a hook may do: each with its verdict, all in the ledger."""
 
 import json
 import shlex
@@ -54,7 +54,16 @@ PATHS = [
     bash("main", "--permission-mode", "acceptEdits"),
     bash("background job", more={"run_in_background": True}),
     CallPath("MCP through toolcall", SERVER, ADD, "mcp__good__add", "5", "42", {"a": 40, "b": 2}),
-    bash("typed command", chat=True),  # stands in for the skill tool until there is one: it has no loop of its own
+    CallPath(
+        "skill",
+        (),
+        FakeCall(name="skill", arguments={"name": "write-tests"}),
+        "Skill",
+        "# Write tests",
+        "# Review a change",
+        {"name": "review-change"},
+    ),
+    bash("typed command", chat=True),
     bash("plan mode", "--permission-mode", "plan"),
     bash("yolo", "--yolo"),
     bash("headless"),
@@ -72,8 +81,20 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+CELLS = [
+    pytest.param(
+        path,
+        case,
+        id=f"{path.name}-{case.name}",
+        # `make test` plays each path and each case at least twice, `make soak` all of them.
+        marks=() if (row - column) % 4 == 0 else pytest.mark.soak,
+    )
+    for row, path in enumerate(PATHS)
+    for column, case in enumerate(CASES)
+]
+
+
+@pytest.mark.parametrize(("path", "case"), CELLS)
 def test_every_hook_holds_on_every_path(place: Place, path: CallPath, case: HookCase) -> None:
     timeout = 0.5 if case.name == "time-out" else 20
     handler = {"type": "command", "command": case.command(path), "timeout": timeout}
