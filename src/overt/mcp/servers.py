@@ -177,9 +177,8 @@ class McpServers:
         except ToolError as error:
             if error.code != "start" or record.may_write:
                 raise
-            raise self._record_failure(
-                record, ToolError(f"{error.message} {KEPT_FROM_WRITING.format(name=name)}", code="start")
-            ) from None
+            message = f"{error.message} {KEPT_FROM_WRITING.format(name=name)}"
+            raise self._record_failure(record, ToolError(message, code="start")) from None
         finally:
             record.loading = None
         self._known.learn(name, manifest, self._count_tokens(record.entry, manifest))
