@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,8 @@ def test_the_embedded_model_finds_the_right_tool_among_400(tmp_path: Path, capfd
     right = 0
     warm = "Create a ticket in the tracker."  # starts the servers, so that the probes find their tools in the cache
     for number, (prompt, tool) in enumerate([(warm, ""), *PROBES]):
-        work = tmp_path / f"work{number}"
+        work = tmp_path / "work"  # the same folder, since what servers offer is remembered by folder
+        shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
         command = [*overt, "run", "--permission-mode", "auto", "--model", f"local/{USUAL}", *config, "--", prompt]
         done = subprocess.run(
