@@ -14,7 +14,7 @@ from tests.own_texts import find_text_reads, read_constants
 
 from overt.context.prefix_sources import built_in_prompt
 from overt.core.capabilities import EFFECT_OF
-from overt.core.events import ENTRY_TYPES
+from overt.sessions.entry_types import ENTRY_TYPES
 from overt.tools.registry import BUILT_IN
 
 ROOT = Path(__file__).parent.parent
@@ -65,7 +65,7 @@ def test_no_test_file_is_too_long() -> None:
     assert {path.name for path in TESTS if len(path.read_text().splitlines()) > 600} == set()
 
 
-MAX_LINES = 89_600
+MAX_LINES = 90_400
 """Of `src` as a whole. It rises only with a note that says what the lines buy."""
 
 
@@ -121,6 +121,7 @@ def test_the_tools_and_their_effects_are_exactly_these() -> None:
         "webfetch": ["network"],
         "websearch": ["network"],
         "memory": ["memory"],
+        "task": ["delegate"],
     }
 
 
@@ -325,7 +326,7 @@ def test_every_effect_a_tool_asks_for_has_a_name() -> None:
 def test_the_entry_types_are_those_of_the_session_format() -> None:
     expected = (
         "session prefix user request reply repair call verdict snapshot tree git restored outcome todo mode model "
-        "title reset compaction pin budget note partial end"
+        "title reset compaction pin budget note partial end agent agent_charge agent_end"
     )
     assert list(ENTRY_TYPES) == expected.split()
 

@@ -96,7 +96,7 @@ class Small(Bench):
         agent = self.conversation.agent
         self.conversation.agent = Agent(
             replace(agent.spec, price=price),
-            replace(agent.runtime, budget=self.budget, marks=lambda: self.conversation.marks),
+            replace(agent.runtime, budget=self.budget, marks=lambda: self.conversation.session.marks),
         )
 
     def reply(self, request: Request) -> Reply:

@@ -19,7 +19,6 @@ from overt.app.slash_command import Action, CommandOutcome
 from overt.app.start import open_conversation
 from overt.core.errors import OvertError
 from overt.core.events import (
-    TYPE_OF,
     Event,
     PermissionDecided,
     PrefixReset,
@@ -31,6 +30,7 @@ from overt.core.events import (
     UserSpoke,
 )
 from overt.core.messages import Call
+from overt.sessions.entry_types import TYPE_OF
 
 STALLED = Turn(text="half a sentence", chunk=4, fault=Fault(stall_after=3))
 
@@ -256,7 +256,7 @@ def test_a_resumed_conversation_keeps_prefix_mode_and_history(opened: Opener, tm
             before = server.posts[0].body
         again = Options(directory=str(tmp_path), continue_last=True)
         async with opened([Turn(text="two")], again) as (conversation, server):
-            assert (conversation.mode, conversation.turn) == ("plan", 1)
+            assert (conversation.mode, conversation.session.turn) == ("plan", 1)
             shown = await turn(conversation, "second")
             assert shown[0] == TurnStarted(turn=2)
             assert not any(isinstance(event, PrefixReset) for event in shown)

@@ -19,9 +19,11 @@ from overt.app.session import follow
 from overt.app.start import open_conversation
 from overt.core import events as event_module
 from overt.core import questions as question_module
-from overt.core.events import ENTRY_TYPES, TYPE_OF, Event, Noticed, TextStreamed, ToolStarted
+from overt.core.agents import agent_events as agent_event_module
+from overt.core.events import Event, Noticed, TextStreamed, ToolStarted
 from overt.core.messages import Call
 from overt.lib.redaction.redact import HIDDEN, Redactor
+from overt.sessions.entry_types import ENTRY_TYPES, TYPE_OF
 from overt.sessions.load import load
 
 SECRET = "hunter2-deploy-token-42"
@@ -29,22 +31,24 @@ ESCAPED = "\\u0068" + SECRET[1:]
 REDACTOR = Redactor([SECRET])
 
 EXACT_FIELDS = """
-    Call.id Compacted.pruned Event.agent FieldOption.value FormAsked.call_id FormAsked.id FormClosed.call_id
-    FormClosed.id FormField.default FormField.name GitMoved.call_id GitMoved.git_dir GitState.commit GitState.head
-    GitState.index GitState.index_copy GitState.refs ModelFacts.name ModelSet.model ModelSet.provider Origin.hash
-    Origin.where Params.model PermissionAsked.id PermissionDecided.call_id PrefixSet.fingerprint PrefixSet.model
-    PrefixSet.provider PrefixSet.wire QuestionForm.url Repaired.call_id RequestSent.digest RequestSent.stable
-    Restored.left Result.call_id SessionOpened.id SessionOpened.parent SessionOpened.project SessionOpened.workspace
-    SnapshotTaken.after SnapshotTaken.call_id SnapshotTaken.hash SnapshotTaken.path StashEntry.commit TitleSet.digest
-    TitleSet.model TitleSet.provider TitleSet.wire ToolFinished.seen ToolProgressed.call_id TreeTaken.after
-    TreeTaken.before TreeTaken.call_id TreeTaken.others TreeTaken.shared Unknown.type
+    AgentCharged.model AgentCharged.provider AgentCharged.purpose AgentStarted.call_id AgentStarted.model
+    AgentStarted.session Call.id Compacted.pruned Event.agent FieldOption.value FormAsked.call_id FormAsked.id
+    FormClosed.call_id FormClosed.id FormField.default FormField.name GitMoved.call_id GitMoved.git_dir
+    GitState.commit GitState.head GitState.index GitState.index_copy GitState.refs ModelFacts.name ModelSet.model
+    ModelSet.provider Origin.hash Origin.where Params.model PermissionAsked.id PermissionDecided.call_id
+    PrefixSet.fingerprint PrefixSet.model PrefixSet.provider PrefixSet.wire QuestionForm.url Repaired.call_id
+    RequestSent.digest RequestSent.stable Restored.left Result.call_id SessionOpened.agent_path SessionOpened.id
+    SessionOpened.parent SessionOpened.project SessionOpened.workspace SnapshotTaken.after SnapshotTaken.call_id
+    SnapshotTaken.hash SnapshotTaken.path StashEntry.commit TitleSet.digest TitleSet.model TitleSet.provider
+    TitleSet.wire ToolFinished.seen ToolProgressed.call_id TreeTaken.after TreeTaken.before TreeTaken.call_id
+    TreeTaken.others TreeTaken.shared Unknown.type
 """.split()
 """Ids, hashes, paths that undo and the guard against blind overwriting look up, configured names of models, and what
 of a form goes back to who asked it."""
 
 EVENT_TYPES = [
     kind
-    for module in (event_module, question_module)
+    for module in (event_module, question_module, agent_event_module)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Event) and kind != Event
 ]

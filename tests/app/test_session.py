@@ -17,7 +17,6 @@ from overt.app.start import open_conversation
 from overt.core.capabilities import AVAILABLE, Effect
 from overt.core.errors import ToolError
 from overt.core.events import (
-    TYPE_OF,
     Event,
     Noticed,
     Replied,
@@ -31,6 +30,7 @@ from overt.core.history import History
 from overt.core.messages import Text, said
 from overt.core.spending.usage import Usage
 from overt.core.text_fragments import HARNESS, MODEL
+from overt.sessions.entry_types import TYPE_OF
 from overt.sessions.load import load
 from overt.sessions.resume import resume
 

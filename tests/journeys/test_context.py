@@ -55,7 +55,7 @@ async def forty_steps(folder: Path, server: ModelServer) -> str:
         await told(conversation, "And now?")
         await conversation.set_model("other-model")
         await told(conversation, "Think again.")
-        conversation.rewind(conversation.marks[1])
+        conversation.rewind(conversation.session.marks[1])
         await told(conversation, "Let us go another way.")
     finally:
         await conversation.close()

@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 from msgspec import Raw
 
+from overt.core.agents.agent_events import AgentCharged, AgentEnded, AgentStarted
 from overt.core.events import (
     BudgetSet,
     Compacted,
@@ -103,6 +104,9 @@ def thirty() -> list[Event]:
         SnapshotTaken(call_id="c1", path="a.py", existed=True, hash="ff", mode=0o644, after="ee", after_mode=0o600),
         TreeTaken(call_id="c2", before="aa", after="bb", changed=2, uncovered=("big.bin: 80 MB",)),
         TodoSet(items=(Todo(content="test", status="in_progress", active_form="testing"),)),
+        AgentStarted(agent="main/explore-1", session="0a1b2c3d", profile="explore", call_id="c2", model="tiny"),
+        AgentCharged(agent="main/explore-1", provider="local", model="tiny", usage=Usage(input=9, output=2), cost=0.01),
+        AgentEnded(agent="main/explore-1", reason="done", steps=1, usage=Usage(input=9, output=2), cost=0.01, ms=5),
         TitleSet(title="Fix the login test", model="tiny", usage=Usage(input=30, output=5)),
         UserSpoke(message=said("faster", origin=USER), steered=True),
         reply(Text(text="one more"), Call(id="d0", name="bash", arguments="{not json")),
@@ -142,7 +146,7 @@ def thirty() -> list[Event]:
         reply(Text(text="Done.")),
         TurnEnded(reason="done", text="Done.", usage=Usage(input=18, output=4, cached=9), steps=3, ms=1200),
     ]
-    assert len(events) == 31
+    assert len(events) == 34
     return events
 
 

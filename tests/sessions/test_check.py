@@ -8,8 +8,9 @@ import pytest
 from tests.sessions.samples import new_log, prompt, thirty, write
 from tests.sessions.test_log import said_by, start
 
-from overt.core.events import ENTRY_TYPES, TitleSet, TurnEnded
+from overt.core.events import TitleSet, TurnEnded
 from overt.sessions.check_session import CheckResult, Finding, UnfinishedTurn, check, lost_texts, strays
+from overt.sessions.entry_types import ENTRY_TYPES
 from overt.sessions.names import id_of
 
 
@@ -19,7 +20,7 @@ def lines_of(path: str) -> list[bytes]:
 
 def test_a_sound_session_has_nothing_to_tell(tmp_path: Path) -> None:
     path = write(tmp_path, thirty())
-    assert check(path) == CheckResult(id=id_of(path), path=path, state="sound", entries=32, turns=1)
+    assert check(path) == CheckResult(id=id_of(path), path=path, state="sound", entries=35, turns=1)
 
 
 def test_a_changed_line_is_named_with_what_it_held(tmp_path: Path) -> None:
@@ -29,7 +30,7 @@ def test_a_changed_line_is_named_with_what_it_held(tmp_path: Path) -> None:
     lines[at] = lines[at].replace(b'"ok"', b'"no"', 1)
     Path(path).write_bytes(b"".join(lines))
     found = check(path)
-    assert (found.state, found.entries) == ("damaged", 31)
+    assert (found.state, found.entries) == ("damaged", 34)
     assert found.findings == (
         Finding(
             line=at + 1,
@@ -44,11 +45,11 @@ def test_missing_and_torn_lines_are_placed_between_what_stands(tmp_path: Path) -
     path = write(tmp_path, thirty())
     lines = lines_of(path)
     lines[20] = b"\0\0\n"
-    Path(path).write_bytes(b"".join([*lines[:4], *lines[6:]]) + b'{"v":1,"seq":32,"ts"')
+    Path(path).write_bytes(b"".join([*lines[:4], *lines[6:]]) + b'{"v":1,"seq":35,"ts"')
     assert [(fault.line, fault.kind, fault.lost) for fault in check(path).findings] == [
         (5, "missing", "2 entries of turn 1, between the entries `model` and `partial`"),
-        (19, "torn", "one entry of turn 1, between the entries `reply` and `outcome`"),
-        (31, "torn", "one entry after the entry `end` of turn 1: the end of the file"),
+        (19, "torn", "one entry of turn 1, between the entries `agent_end` and `user`"),
+        (34, "torn", "one entry after the entry `end` of turn 1: the end of the file"),
     ]
 
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from tests.sessions.samples import prompt, thirty
 
 from overt.core.errors import SessionError
-from overt.core.events import ENTRY_TYPES, Event, Noticed, ToolFinished, Unknown
+from overt.core.events import Event, Noticed, ToolFinished, Unknown
 from overt.core.messages import Result, Text
 from overt.core.views import Plain
 from overt.sessions.entries import decode_line, encode_line, entry_type, expected_sum, stated_sum
+from overt.sessions.entry_types import ENTRY_TYPES
 
 
 def line_of(event: Event, *, chain: int = 0) -> bytes:

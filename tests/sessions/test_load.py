@@ -36,9 +36,9 @@ def test_a_sound_file_comes_back_whole(tmp_path: Path) -> None:
     path = write(tmp_path, thirty())
     loaded = load(path)
     assert facts(loaded.entries) == thirty()
-    assert [entry.seq for entry in loaded.entries] == list(range(1, 33))
+    assert [entry.seq for entry in loaded.entries] == list(range(1, 36))
     assert (loaded.damage, loaded.torn) == ((), ())
-    assert (loaded.next_seq, loaded.good_length) == (33, Path(path).stat().st_size)
+    assert (loaded.next_seq, loaded.good_length) == (36, Path(path).stat().st_size)
     assert loaded.opened == SessionOpened(
         id=loaded.id,
         format=1,
@@ -103,7 +103,7 @@ def test_a_torn_first_line_before_good_ones_loses_only_the_header(tmp_path: Path
     found = load(path).opened
     assert (found.id, found.created, found.workspace) == (before.id, before.created, "/w")
     assert Path(f"{path}.torn").read_bytes() == first[30:]
-    assert [json.loads(line)["v"] for line in lines_of(path)] == [1] * 33
+    assert [json.loads(line)["v"] for line in lines_of(path)] == [1] * 36
 
 
 def test_garbage_in_the_middle_costs_one_entry_and_leaves_the_file_readable(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_file_pasted_twice_is_read_once(tmp_path: Path) -> None:
     put(path, lines_of(path) * 2)
     loaded = load(path)
     assert facts(loaded.entries) == thirty()
-    assert len(loaded.damage) == 32
+    assert len(loaded.damage) == 35
     assert go_on(path) == [*thirty(), Noticed(text="resumed")]
 
 

@@ -37,7 +37,7 @@ def record(path: str) -> ResumedSession:
 def test_a_whole_session_folds_to_what_was_lived(tmp_path: Path) -> None:
     found = resume(load(write(tmp_path, thirty())).entries)
     assert found.history == reduce(fold, thirty(), History())
-    assert (found.healing, found.turn, found.step) == ((), 1, 30)
+    assert (found.healing, found.turn, found.step) == ((), 1, 33)
     assert (found.mode, found.provider, found.model, found.prefix) == ("review", "local", "tiny", PREFIX)
     assert isinstance(found.opened, SessionOpened)
 

@@ -29,13 +29,53 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 class PermissionState:
     """The only part of the gate that changes: the user switches the mode, answers add rules or open the network, and
-    stored rules are taken back, all of it also while a turn runs. `remember` stores a rule for later sessions."""
+    stored rules are taken back, all of it also while a turn runs. `remember` stores a rule for later sessions.
 
-    def __init__(self, terms: Terms, *, mode: Mode, remember: Callable[[Rule], None]) -> None:
-        self.mode = mode
-        self.terms = terms
+    The state of a sub-agent (`for_agent`) follows that of its `parent` and adds rules of its own; what the user answers
+    to a sub-agent holds for all agents.
+    """
+
+    def __init__(
+        self, terms: Terms, *, mode: Mode, remember: Callable[[Rule], None], parent: "PermissionState | None" = None
+    ) -> None:
         self.turn_rules: tuple[Rule, ...] = ()
+        self._mode = mode
+        self._terms = terms
         self._remember = remember
+        self._parent = parent
+        self._own_rules: tuple[Rule, ...] = ()
+
+    def for_agent(self, rules: Iterable[Rule] = (), *, planning: bool = False) -> "PermissionState":
+        """Return the permissions of a sub-agent. Its rules deny or ask about more; if it is `planning`, it may not
+        write whatever the mode of the session."""
+        state = PermissionState(
+            self.terms, mode="plan" if planning else self.mode, remember=self._remember, parent=self
+        )
+        state._own_rules = tuple(rules)
+        return state
+
+    @property
+    def mode(self) -> Mode:
+        return self._mode if self._parent is None or self._mode == "plan" else self._parent.mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        if self._parent is not None:
+            self._parent.mode = mode
+        else:
+            self._mode = mode
+
+    @property
+    def terms(self) -> Terms:
+        if self._parent is None:
+            return self._terms
+        terms = self._parent.terms
+        return replace(terms, rules=(*terms.rules, *self._parent.turn_denials, *self._own_rules))
+
+    @property
+    def turn_denials(self) -> tuple[Rule, ...]:
+        """What a skill or a command takes away until the turn ends; it holds for sub-agents too."""
+        return tuple(rule for rule in self.turn_rules if rule.action == "deny")
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -71,12 +111,17 @@ class PermissionState:
 
     def open_network(self) -> None:
         """Open the network to every command for the rest of the session."""
-        self.terms = replace(self.terms, network=True)
+        if self._parent is not None:
+            self._parent.open_network()
+        else:
+            self._terms = replace(self._terms, network=True)
 
     def add_rules(self, rules: Iterable[Rule]) -> str:
         """Let rules hold from now on and store them. Return why they could not be stored, or an empty string."""
+        if self._parent is not None:
+            return self._parent.add_rules(rules)
         rules = tuple(rules)
-        self.terms = replace(self.terms, rules=(*self.terms.rules, *rules))
+        self._terms = replace(self._terms, rules=(*self._terms.rules, *rules))
         problem = ""
         for rule in rules:
             try:
@@ -87,7 +132,7 @@ class PermissionState:
 
     def forget(self, rule: str) -> bool:
         """Drop a rule that was stored by an answer. Return False if none reads like this."""
-        before = self.terms.rules
+        before = self._terms.rules
         rules = tuple(each for each in before if each.origin != ALWAYS or rule not in (each.text(), each.shown()))
-        self.terms = replace(self.terms, rules=rules)
+        self._terms = replace(self._terms, rules=rules)
         return len(rules) < len(before)

@@ -12,6 +12,7 @@ from overt.app.session_workspace import SessionWorkspace
 from overt.core.capabilities import (
     AskUser,
     CallServers,
+    Delegate,
     Effect,
     EndedJob,
     FindTools,
@@ -31,8 +32,11 @@ from overt.core.views import Todo
 
 if TYPE_CHECKING:
     from overt.app.skills.library import SkillLibrary
+    from overt.app.subagents.delegation import Delegation
 
-Capability = ReadFiles | RunPrograms | AskUser | Notes | CallServers | FindTools | LoadSkills | Network | Memory
+Capability = (
+    ReadFiles | RunPrograms | AskUser | Notes | CallServers | FindTools | LoadSkills | Network | Memory | Delegate
+)
 MOST_DESCRIBED = 8
 """Paths that a person is told about before a command changes them."""
 
@@ -73,6 +77,7 @@ class AgentServices(Struct, frozen=True, kw_only=True):
     catalog: FindTools | None = None
     web: Network | None = None
     skills: "SkillLibrary | None" = None
+    delegation: "Delegation | None" = None
     memory: Callable[[Journal, bool], Memory] | None = None
     """Makes the notes of one call, which are only shown in a preview."""
 
@@ -152,6 +157,8 @@ class Capabilities:
                     return services.web
                 case "memory" if services.memory is not None:
                     return services.memory(journal, preview)
+                case "delegate" if services.delegation is not None:
+                    return services.delegation.for_call(call_id)
                 case "network" | "memory" | "delegate":
                     raise ToolError(f"the effect {effect} is not available here")
                 case _:

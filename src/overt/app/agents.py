@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from overt.agent.agent import Agent, AgentSpec, Runtime
+from overt.agent.agent import Agent, AgentSpec, Runtime, SpendLimit
 from overt.agent.permission_decision import PermissionGate
 from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
@@ -15,7 +15,6 @@ from overt.app.models.tool_protocol import FormLead, ProtocolParts, ScaffoldCont
 from overt.app.services import Fallback, ModelSwitch
 from overt.app.session import Session
 from overt.app.setting import Setting
-from overt.app.spend_limit import SessionSpendLimit
 from overt.context.assemble import Assembler, fingerprint
 from overt.core.capabilities import Effect
 from overt.core.errors import OvertError, ProviderError
@@ -31,6 +30,7 @@ from overt.sessions.resume import ResumedSession
 
 if TYPE_CHECKING:
     from overt.app.hooks.session_hooks import SessionHooks
+    from overt.app.subagents.parent_link import ParentLink
 
 
 class Agents(Struct, frozen=True, kw_only=True):
@@ -45,8 +45,9 @@ class Agents(Struct, frozen=True, kw_only=True):
     fragments: Fragments
     updates: ContextUpdates
     redactor: Redactor
-    spend_limit: SessionSpendLimit
+    spend_limit: SpendLimit
     catalog: ToolCatalog
+    parent: "ParentLink | None" = None
     hooks: "SessionHooks | None" = None
     notices: list[str] = field(default_factory=list)
 
@@ -92,9 +93,10 @@ class Agents(Struct, frozen=True, kw_only=True):
         self.models.use(found, protocol)
         config, fragments, entry = self.setting.config, self.fragments, found.entry
         self.catalog.flatten, self.catalog.offline = protocol.flatten, bool(self.models.offline)
+        limits = self.parent.limit_steps(config.limits) if self.parent else config.limits
         context = ScaffoldContext(
             hands=self.hands,
-            limits=config.limits,
+            limits=limits,
             may_read=self.gate.may_read,
             suggest_tools=self.catalog.suggest,
         )
@@ -156,10 +158,12 @@ class Agents(Struct, frozen=True, kw_only=True):
         usual = {name for name, tool in tools.items() if not tool.rare} | self.catalog.listed.keys()
         chosen = usual if config.tools.enabled is None else config.tools.enabled
         tools = {**tools, **self.catalog.listed}
-        if self.catalog.describe():
+        if "toolsearch" in tools and self.catalog.describe():
             tools["toolsearch"] = add_catalog_description(tools["toolsearch"], self.catalog)
         else:
             removed |= {"toolsearch", "toolcall"}
+        if self.parent:
+            return self.parent.choose_tools({name: tool for name, tool in tools.items() if name not in removed}, chosen)
         return {name: tool for name, tool in tools.items() if name in chosen and name not in removed}
 
     def _moved(self, resumed: ResumedSession) -> bool:

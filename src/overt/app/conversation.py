@@ -52,6 +52,7 @@ from overt.tools.bash import bash
 if TYPE_CHECKING:
     from overt.app.command_registry import CommandRegistry
     from overt.app.custom.command_files import CommandTurn
+    from overt.app.subagents.tree import AgentTree
 
 Work = Callable[[], Awaitable[TurnEnded]]
 """What a turn does after its prompt was recorded."""
@@ -100,12 +101,9 @@ class Conversation:
         return self.session.spend
 
     @property
-    def turn(self) -> int:
-        return self.session.turn
-
-    @property
-    def marks(self) -> list[Mark]:
-        return self.session.marks
+    def agents(self) -> "AgentTree | None":
+        """The sub-agents of this session; None if it can start none."""
+        return self._services.delegation.tree if self._services.delegation else None
 
     @property
     def commands(self) -> "CommandRegistry":
@@ -256,7 +254,7 @@ class Conversation:
         if unclosed := await failure_of(self._settle_and_close(started)):
             self._healing = tuple(heal(self.history))
             late_end = failed_end(unclosed)
-            if self._ended_turn != self.turn:
+            if self._ended_turn != self.session.turn:
                 self._end = self._end if failure else late_end
                 self.session.publish(self._end)
             else:  # the end was shown before something broke behind it
@@ -316,7 +314,7 @@ class Conversation:
             messages = (UserSpoke(message=message) for message in (*notes, *along, spoken))
             for event in (*announce_ended_jobs(self.agent, steered=False), *messages):
                 self.session.emit(event)
-        if self.turn == 1 and text:
+        if self.session.turn == 1 and text:
             self._titling.want(text)
         return ""
 
@@ -374,7 +372,7 @@ class Conversation:
         ms = round((monotonic() - started) * 1000)
         self._end = replace(end, steps=end.steps or session.step, usage=self.spend.turn.usage, ms=ms)
         emit(self._end)
-        self._ended_turn = self.turn
+        self._ended_turn = self.session.turn
         session.sync()
         self._rest()
         if end.reason in ("interrupted", "terminated"):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from overt.app.hooks.session_hooks import SessionHooks
     from overt.app.skills.library import SkillLibrary
     from overt.app.slash_command import Command
+    from overt.app.subagents.delegation import Delegation
 
 
 class Fallback(Struct, frozen=True, kw_only=True):
@@ -88,3 +89,4 @@ class Services(Struct, frozen=True, kw_only=True):
     commands: tuple["Command", ...] = ()
     """Commands of the chat beside the built-in ones."""
     hooks: "SessionHooks | None" = None
+    delegation: "Delegation | None" = None

@@ -19,20 +19,24 @@ from overt.app.diagnostics.recent_events import RECENT
 from overt.app.redaction.redact_events import Scrub, redact_event
 from overt.app.session_record import SessionRecord
 from overt.app.setting import Setting
+from overt.core.agents.agent_events import AgentCharged, AgentEnded, AgentStarted
 from overt.core.events import (
-    TYPE_OF,
     Compacted,
     Event,
+    GitMoved,
     ModeSet,
     Noticed,
     PartialSaved,
+    PermissionAsked,
     PermissionDecided,
     Replied,
     RequestSent,
+    SnapshotTaken,
     TextStreamed,
     TitleSet,
     ToolFinished,
     ToolStarted,
+    TreeTaken,
     TurnEnded,
     TurnStarted,
     UserSpoke,
@@ -40,10 +44,12 @@ from overt.core.events import (
 from overt.core.history import History, add_mark, fold
 from overt.core.messages import Call
 from overt.core.protocols import UnsavedEntry
+from overt.core.questions import FormAsked, FormClosed
 from overt.core.spending.spend import fold_spend
 from overt.lib.logs.log import LOG
 from overt.lib.redaction.redact import Redactor
 from overt.lib.translations import say
+from overt.sessions.entry_types import TYPE_OF
 from overt.sessions.resume import ResumedSession
 
 Receive = Callable[[Event], None]
@@ -51,16 +57,28 @@ MAIN = "main"
 SAVE_EVERY_S = 1.0
 HIDDEN_AGENTS = frozenset({"title", "web"})
 """Agents whose work is recorded and counted, but not shown."""
+RECORDED_OF_AGENTS = (AgentStarted, AgentCharged, AgentEnded, SnapshotTaken, TreeTaken, GitMoved)
+"""What the sessions above a sub-agent record too: that it ran, what it cost, and what it changed, for undo."""
+SHOWN_OF_AGENTS = (AgentStarted, AgentCharged, AgentEnded, PermissionAsked, PermissionDecided, FormAsked, FormClosed)
+"""What every subscriber gets of sub-agents: how they come and go, and their questions to the user."""
 
 
 class Subscription:
     """One subscriber of a session. `name` is shown to the others if it fails."""
 
-    def __init__(self, receive: Receive, name: str, subscribers: list["Subscription"], *, hidden: bool) -> None:
+    def __init__(
+        self, receive: Receive, name: str, subscribers: list["Subscription"], *, hidden: bool, agents: bool
+    ) -> None:
         self.receive = receive
         self.name = name
         self.hidden = hidden
+        self.agents = agents
         self._subscribers = subscribers
+
+    def wants(self, event: Event) -> bool:
+        if "/" in event.agent:
+            return self.agents or isinstance(event, SHOWN_OF_AGENTS)
+        return self.hidden or event.agent not in HIDDEN_AGENTS
 
     def close(self) -> None:
         if self in self._subscribers:
@@ -145,16 +163,18 @@ class Session:
     def history(self) -> History:
         return self.histories[MAIN]
 
-    def subscribe(self, receive: Receive, *, name: str, catch_up: bool = False, hidden: bool = False) -> Subscription:
+    def subscribe(
+        self, receive: Receive, *, name: str, catch_up: bool = False, hidden: bool = False, agents: bool = False
+    ) -> Subscription:
         """Call `receive` with each event from now on; with `catch_up`, first with those of the running turn.
 
-        With `hidden` it also gets the events of agents that are not shown.
+        With `hidden` it also gets the events of agents that are not shown, and with `agents` all those of sub-agents.
         """
-        subscription = Subscription(receive, name, self._subscribers, hidden=hidden)
+        subscription = Subscription(receive, name, self._subscribers, hidden=hidden, agents=agents)
         if catch_up:
             streamed = self._partial.text()
             for event in (*self._turn_events, *((TextStreamed(text=streamed),) if streamed else ())):
-                if hidden or event.agent not in HIDDEN_AGENTS:
+                if subscription.wants(event):
                     receive(event)
         self._subscribers.append(subscription)
         return subscription
@@ -167,6 +187,13 @@ class Session:
     def publish(self, event: Event) -> None:
         """Show an event that is not part of the record, without secrets all the same."""
         self._publish(redact_event(event, self.redaction.clean))
+
+    def relay(self, event: Event) -> None:
+        """Show an event that the session of a sub-agent has recorded; record here what counts for this session too."""
+        if isinstance(event, RECORDED_OF_AGENTS):
+            self._take(event)
+        else:
+            self._publish(event)
 
     def _publish(self, event: Event) -> None:
         self._unpublished.append(event)
@@ -249,9 +276,8 @@ class Session:
             self.publish(self._log_notices.popleft())
 
     def _call_subscribers(self, event: Event) -> None:
-        is_hidden = event.agent in HIDDEN_AGENTS
         for subscription in tuple(self._subscribers):
-            if is_hidden and not subscription.hidden:
+            if not subscription.wants(event):
                 continue
             try:
                 subscription.receive(event)

@@ -1,7 +1,7 @@
 """Open the record of a session: a new one, one that is continued, or none."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +17,11 @@ from overt.lib.translations import say
 from overt.sessions.entries import VERSION
 from overt.sessions.load import Loaded, load
 from overt.sessions.log import SessionLog
+from overt.sessions.names import agents_folder
 from overt.sessions.resume import ResumedSession, resume
+
+if TYPE_CHECKING:
+    from overt.app.session import Session
 
 
 class Recorder(Protocol):
@@ -83,6 +87,24 @@ def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], 
     )
     log, loaded = SessionLog.open(path, opened=header, notify=notify)
     return _continued(log, path, loaded, setting)
+
+
+def open_agent_record(
+    parent: "Session", setting: Setting, *, agent_path: str, notify: Callable[[Noticed], None]
+) -> SessionRecord:
+    """Open the record of a sub-agent beside that of its session; none if that is not stored."""
+    if not parent.path:
+        return SessionRecord(log=NoLog(), id=new_id())
+    header = SessionOpened(
+        id=parent.id,
+        format=VERSION,
+        overt=__version__,
+        workspace=setting.roots.workspace,
+        project=setting.roots.project,
+        created="",
+    )
+    log = SessionLog.create_for_agent(header, agents_folder(parent.path), agent_path=agent_path, notify=notify)
+    return SessionRecord(log=log, id=log.id, path=log.path)
 
 
 def _path_to_continue(options: Options, setting: Setting) -> str | None:

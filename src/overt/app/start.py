@@ -3,8 +3,9 @@
 import os
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from overt.agent.agent import SpendLimit
 from overt.agent.permission_gate import Gate, warn_about_sandbox
 from overt.agent.permission_settings import PermissionState, Terms
 from overt.app.agent_capabilities import AgentServices, Capabilities
@@ -22,16 +23,19 @@ from overt.app.permission_answers import Mailbox, UserForms
 from overt.app.redaction.secrets import make_redactor
 from overt.app.services import Services
 from overt.app.session import Session
-from overt.app.session_record import open_record
+from overt.app.session_record import open_agent_record, open_record
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.skills.library import SkillLibrary
 from overt.app.spend_limit import SessionSpendLimit
+from overt.app.subagents.delegation import Delegation, ParentParts
+from overt.app.subagents.parent_link import ParentLink, Relay
 from overt.app.web import WebAccess
 from overt.app.workspace_services import WorkspaceServices, shared_services
 from overt.config.saved_rules import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
 from overt.core.events import Event, Noticed, TurnEnded
+from overt.core.protocols import SandboxState
 from overt.lib.logs.log import LOG
 from overt.lib.redaction.redact import Redactor
 from overt.lib.translations import say
@@ -45,41 +49,44 @@ if TYPE_CHECKING:
 
 
 async def open_conversation(
-    options: Options, setting: Setting | None = None, *, effects: frozenset[Effect] = AVAILABLE
+    options: Options,
+    setting: Setting | None = None,
+    *,
+    effects: frozenset[Effect] = AVAILABLE,
+    parent: ParentLink | None = None,
 ) -> Conversation:
     """Open a new or a recorded session. Without `setting`, the configuration is read first.
 
-    `effects` is all that the session's main agent may hold, and decides with the settings which tools it has.
+    `effects` is all that the session's main agent may hold, and decides with the settings which tools it has. With a
+    `parent` the session is that of a sub-agent.
     """
     setting = setting or read_setting(options)
-    log_notices: deque[Noticed] = deque()
-    redactor = make_redactor(setting)
-    sandbox = choose_sandbox(setting.config.sandbox.mode)
-    recorded = open_record(options, setting, log_notices.append)
-    resumed = recorded.resumed
-    name = _session_name(options, redactor)
-    session = Session(recorded, setting, redactor=redactor, log_notices=log_notices, name=name)
-    notices = [*setting.config.warnings, *filter(None, (setting.trust.warning, warn_about_sandbox(sandbox)))]
-    notices += recorded.notices
-
-    shared = shared_services(setting)
-    shared.interactive = shared.interactive or options.interactive
-    notices += _look_at_servers(shared, redactor)
-    workspace = SessionWorkspace(setting, shared, record=session.emit, redactor=redactor, recorded=recorded)
-    permissions = _make_permissions(setting, resumed, notices.append)
+    redactor = parent.redactor if parent else make_redactor(setting)
+    opened = _open_session(options, setting, redactor, parent)
+    session, workspace, shared, resumed = opened.session, opened.workspace, opened.workspace.shared, opened.resumed
+    notices = list(opened.notices)
+    permissions = parent.make_permissions() if parent else _make_permissions(setting, resumed, notices.append)
     skills = SkillLibrary(setting, session=session.id, add_rules=permissions.add_turn_rules)
-    mailbox = Mailbox()
+    mailbox = parent.mailbox if parent else Mailbox()
     forms = UserForms(mailbox if options.interactive else None, publish=session.publish, emit=session.emit)
     catalog = ToolCatalog(
         setting,
-        shared.known_servers,
-        shared.servers,
+        shared,
         effects=effects,
         recorded_tools=[spec.name for spec in resumed.prefix.prefix.tools] if resumed and resumed.prefix else None,
         skills=skills,
+        allows=parent.allows if parent else None,
     )
     models = SessionModels(options, setting, redactor, session.publish)
-    spend_limit = SessionSpendLimit(setting.config.limits.budget_usd, lambda: session.spend)
+    configured = SessionSpendLimit(setting.config.limits.budget_usd, lambda: session.spend)
+    spend_limit: SpendLimit = parent.spend_limit if parent else configured
+    delegation = Delegation(
+        session,
+        parent,
+        lambda link: open_conversation(
+            link.make_options(options), setting, effects=link.limit_effects(effects), parent=link
+        ),
+    )
     web = WebAccess(models, redactor, emit=session.emit, may_spend=lambda: spend_limit.check(session.history).refusal)
     services = AgentServices(
         forms=forms,
@@ -87,9 +94,10 @@ async def open_conversation(
         web=web,
         skills=skills,
         memory=lambda journal, preview: make_memory(session, journal, preview),
+        delegation=delegation,
     )
     hands = Capabilities(workspace, history=lambda: session.history, effects=effects, services=services)
-    fragments = Fragments(options, setting, sandbox, redactor, skills)
+    fragments = Fragments(options, setting, opened.sandbox, redactor, skills)
     is_new = not options.resume and not options.continue_last
     updates = ContextUpdates(
         fragments,
@@ -102,7 +110,7 @@ async def open_conversation(
     if is_new and options.interactive:
         updates.start_reading_git()
 
-    hooks = _open_hooks(setting, session, workspace, permissions, notices.append)
+    hooks = _open_hooks(setting, session, workspace, permissions, notices.append, parent)
     gate = Gate(
         permissions,
         sight=_make_sight(setting, hands),
@@ -110,7 +118,10 @@ async def open_conversation(
         asker=mailbox if options.interactive else None,
         hooks=hooks,
     )
-    found = await (models.find_as_before(resumed, notices.append) if resumed else models.find(""))
+    if parent:
+        found = await parent.choose_model(models)
+    else:
+        found = await (models.find_as_before(resumed, notices.append) if resumed else models.find(""))
     agents = Agents(
         setting=setting,
         session=session,
@@ -124,6 +135,7 @@ async def open_conversation(
         catalog=catalog,
         spend_limit=spend_limit,
         hooks=hooks,
+        parent=parent,
     )
     agent, prefix = agents.make(found, models.protocol(found, resumed), resumed)
     notices += agents.notices
@@ -134,8 +146,7 @@ async def open_conversation(
 
     session.subscribe(models.look_for_window, name="context window")
     session.subscribe(updates.see, name="context updates")
-    session.subscribe(_make_ledger(setting, session).receive, name="ledger", hidden=True)
-    session.subscribe(_expire_cache(setting), name="cache expiry")
+    _subscribe_records(session, setting, parent)
     conversation = Conversation(
         agent,
         prefix,
@@ -149,15 +160,65 @@ async def open_conversation(
             skills=skills,
             commands=setting.registries.commands,
             hooks=hooks,
+            delegation=delegation,
         ),
         resumed=resumed,
         notices=notices,
     )
-    if hooks:
+    delegation.connect(
+        ParentParts(
+            conversation=conversation,
+            models=models,
+            permissions=permissions,
+            redactor=redactor,
+            spend_limit=spend_limit,
+        )
+    )
+    if hooks and not parent:
         hooks.begin(_session_source(options, resumed))
     if options.interactive:
         agent.runtime.provider.warm(agent.runtime.assembler.opening(agent.spec.prefix, agent.spec.params))
     return conversation
+
+
+class SessionParts(NamedTuple):
+    """A session with what it uses of its workspace. `notices` are for the user."""
+
+    session: Session
+    workspace: SessionWorkspace
+    sandbox: SandboxState
+    resumed: ResumedSession | None
+    notices: tuple[str, ...]
+
+
+def _open_session(options: Options, setting: Setting, redactor: Redactor, parent: ParentLink | None) -> SessionParts:
+    log_notices: deque[Noticed] = deque()
+    if parent:
+        recorded = open_agent_record(parent.session, setting, agent_path=parent.path, notify=log_notices.append)
+    else:
+        recorded = open_record(options, setting, log_notices.append)
+    name = _session_name(options, redactor)
+    session = Session(recorded, setting, redactor=redactor, log_notices=log_notices, name=name)
+    shared = shared_services(setting)
+    shared.interactive = shared.interactive or options.interactive
+    sandbox = choose_sandbox(setting.config.sandbox.mode)
+    notices = (
+        *setting.config.warnings,
+        *filter(None, (setting.trust.warning, warn_about_sandbox(sandbox))),
+        *recorded.notices,
+        *_look_at_servers(shared, redactor),
+    )
+    workspace = SessionWorkspace(setting, shared, record=session.emit, redactor=redactor, recorded=recorded)
+    return SessionParts(session, workspace, sandbox, recorded.resumed, notices)
+
+
+def _subscribe_records(session: Session, setting: Setting, parent: ParentLink | None) -> None:
+    """Count what a session spends in the ledger; a sub-agent passes it on to the session of its parent."""
+    if parent:
+        session.subscribe(Relay(session, parent).receive, name="relay", hidden=True, agents=True)
+        return
+    session.subscribe(_make_ledger(setting, session).receive, name="ledger", hidden=True)
+    session.subscribe(_expire_cache(setting), name="cache expiry")
 
 
 def _look_at_servers(shared: WorkspaceServices, redactor: Redactor) -> tuple[str, ...]:
@@ -187,6 +248,7 @@ def _open_hooks(
     workspace: SessionWorkspace,
     permissions: PermissionState,
     notify: Callable[[str], None],
+    parent: ParentLink | None,
 ) -> "SessionHooks | None":
     """Return the hooks of a session, or None if there are none. Files that cannot be read are named."""
     tables = find_hook_tables(setting)
@@ -206,6 +268,7 @@ def _open_hooks(
         redact=session.redaction.clean,
         permissions=permissions,
         history=lambda: session.history,
+        agent=parent.hook_agent if parent else None,
     )
     session_hooks = SessionHooks(HookRunner(hooks, whose), setting.roots.workspace, session.emit)
     session.subscribe(session_hooks.see, name="hooks")

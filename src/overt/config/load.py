@@ -62,7 +62,7 @@ WEB = frozenset(f"web.{name}" for name in WebSettings.__struct_fields__)
 ALWAYS_LOOSE = frozenset(
     {
         *("permissions.allow", "tools.enabled", "env.pass", "workspace.allow_read", "workspace.allow_write"),
-        *("agent.system_prompt", "agent.append_system_prompt", "default_model", "small_model"),
+        *("agent.system_prompt", "agent.append_system_prompt", "default_model", "small_model", "agent.subagent_model"),
         *("agent.permissions.allow", "agent.permissions.ask"),  # either may stand in for a denial
         # No mode and no kind of wall is stricter than every other: in `plan`, commands run unasked in their box.
         *("permissions.mode", "sandbox.mode"),

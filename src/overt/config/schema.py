@@ -36,10 +36,15 @@ class SettingValue(Struct, frozen=True, kw_only=True):
 
 
 class AgentSettings(Struct, frozen=True, kw_only=True):
-    """`system_prompt` None means the built-in one; the step limit is `Config.limits.max_steps`."""
+    """`system_prompt` None means the built-in one; the step limit is `Config.limits.max_steps`.
+
+    Sub-agents are nested at most `max_depth` levels deep. `subagent_model` is their model; empty: that of the parent.
+    """
 
     system_prompt: str | None = None
     append_system_prompt: str = ""
+    max_depth: int = 2
+    subagent_model: str = ""
 
 
 class Permissions(Struct, frozen=True, kw_only=True):

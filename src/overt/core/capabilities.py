@@ -288,6 +288,26 @@ class RecalledNote(Struct, frozen=True, kw_only=True):
     stale: str = ""
 
 
+class AgentResult(Struct, frozen=True, kw_only=True):
+    """What a sub-agent returns: its last answer. `path` names it in the tree, `session` is the id of its session.
+
+    `reason` is why it ended; unless it is `done`, the text says what is missing.
+    """
+
+    text: str
+    path: str
+    session: str
+    reason: str = "done"
+    steps: int = 0
+    tokens: int = 0
+
+
+class Delegate(Protocol):
+    """Starts sub-agents. Cancelling `run` ends the agent with everything that it has started."""
+
+    async def run(self, agent: str, prompt: str, description: str) -> AgentResult: ...
+
+
 class Memory(Protocol):
     """Notes for later sessions. What is written is shown to the user, who can take it back."""
 
@@ -352,6 +372,7 @@ EFFECT_OF: dict[type, Effect] = {
     LoadSkills: "skills",
     Network: "network",
     Memory: "memory",
+    Delegate: "delegate",
 }
 
 AVAILABLE: frozenset[Effect] = frozenset(EFFECT_OF.values())

@@ -1,4 +1,4 @@
-"""What happened, past tense. Facts among these are entries of the session file (see ENTRY_TYPES).
+"""What happened, past tense. Facts among these are entries of the session file (see `sessions/entry_types.py`).
 
 Live run, resume, replay and fork fold the same structs. `agent` is the path of the agent it happened to;
 the session line carries it beside the data, so it is left out of the data when that is written.
@@ -33,7 +33,8 @@ Emit = Callable[[Event], None]
 
 
 class SessionOpened(Event, frozen=True, kw_only=True):
-    """The header line."""
+    """The header line. `parent` is the session that this one was forked from or, with an `agent_path`, the session of
+    the agent that started this one."""
 
     id: Exact
     format: int
@@ -42,6 +43,7 @@ class SessionOpened(Event, frozen=True, kw_only=True):
     project: Exact
     created: str
     parent: Exact = ""
+    agent_path: Exact = ""
 
 
 class PrefixSet(Event, frozen=True, kw_only=True):
@@ -367,34 +369,3 @@ class Retried(Event, frozen=True, kw_only=True):
     attempts: int
     wait: float
     reason: str
-
-
-ENTRY_TYPES: dict[str, type[Event]] = {
-    "session": SessionOpened,
-    "prefix": PrefixSet,
-    "user": UserSpoke,
-    "request": RequestSent,
-    "reply": Replied,
-    "repair": Repaired,
-    "call": ToolStarted,
-    "verdict": PermissionDecided,
-    "snapshot": SnapshotTaken,
-    "tree": TreeTaken,
-    "git": GitMoved,
-    "restored": Restored,
-    "outcome": ToolFinished,
-    "todo": TodoSet,
-    "mode": ModeSet,
-    "model": ModelSet,
-    "title": TitleSet,
-    "reset": PrefixReset,
-    "compaction": Compacted,
-    "pin": Pinned,
-    "budget": BudgetSet,
-    "note": Noticed,
-    "partial": PartialSaved,
-    "end": TurnEnded,
-}
-"""Entry type on disk → the fact it holds. A fact that is not here is not written."""
-
-TYPE_OF: dict[type[Event], str] = {cls: name for name, cls in ENTRY_TYPES.items()}

@@ -14,7 +14,7 @@ from overt.lib.package_data import read_text
 from overt.sessions._lock import lock_holder
 from overt.sessions.entries import Entry
 from overt.sessions.load import Fault, Loaded, load
-from overt.sessions.names import SUFFIX, id_of
+from overt.sessions.names import SUFFIX, agents_folder, id_of
 
 TURN_TYPES = frozenset({"user", "request", "reply", "call", "outcome", "compaction"})
 """Types of entries that only a running turn writes. Others, as a new title, can also come between two turns."""
@@ -111,6 +111,7 @@ def strays(folder: str) -> tuple[str, ...]:
         return ()
     sessions = {name for name in names if name.endswith(SUFFIX)}
     ours = sessions | {f"{name}{more}" for name in sessions for more in (".lock", ".torn")}
+    ours |= {os.path.basename(agents_folder(name)) for name in sessions}
     return tuple(os.path.join(folder, name) for name in names if name not in ours)
 
 

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 
 from overt.core.codec import decode, encode
 from overt.core.errors import SessionError
-from overt.core.events import ENTRY_TYPES, TYPE_OF, Event, Unknown
+from overt.core.events import Event, Unknown
+from overt.sessions.entry_types import ENTRY_TYPES, TYPE_OF
 
 VERSION = 1
 

@@ -1,5 +1,6 @@
 """Finding sessions without reading them whole: names first, then the head and the tail of each file."""
 
+import contextlib
 import os
 from collections.abc import Iterable
 from typing import BinaryIO
@@ -11,7 +12,7 @@ from overt.core.events import Event, ModelSet, PrefixSet, Replied, SessionOpened
 from overt.sessions._lock import Lock
 from overt.sessions.entries import Entry, sound_entries
 from overt.sessions.load import header_from_name, open_regular
-from overt.sessions.names import SUFFIX, created_of, folder_of, id_of, outputs_of, sessions_folder
+from overt.sessions.names import SUFFIX, agents_folder, created_of, folder_of, id_of, outputs_of, sessions_folder
 
 _HEAD_MOST = 1024 * 1024
 _TAIL = 32 * 1024
@@ -69,6 +70,12 @@ def latest_path(data_dir: str, project: str) -> str | None:
     return next(iter(paths(data_dir, project)), None)
 
 
+def agent_paths(path: str) -> tuple[str, ...]:
+    """The files of the sub-agents in the tree of a session, the one that began first first."""
+    files = [entry for entry in _scan(agents_folder(path)) if entry.name.endswith(SUFFIX)]
+    return tuple(sorted(entry.path for entry in files if entry.is_file(follow_symlinks=False)))
+
+
 def find_path(data_dir: str, reference: str, project: str | None = None, *, by_name: bool = True) -> str:
     """The one session whose id begins with `reference`, else whose name is or begins with it.
 
@@ -87,6 +94,9 @@ def find_path(data_dir: str, reference: str, project: str | None = None, *, by_n
                 )
             if hits:
                 return hits[0]
+    for path in paths(data_dir) if len(prefix) >= _FEWEST else ():  # a sub-agent has an id and no name
+        if hits := _by_id(agent_paths(path), prefix):
+            return hits[0]
     raise SessionError(
         f"No session has an id that begins with `{reference}`{', nor such a name' if by_name else ''}. "
         "`overt sessions` lists them.",
@@ -128,12 +138,24 @@ def delete(path: str) -> None:
             if os.path.exists(f"{path}.torn"):
                 os.unlink(f"{path}.torn")
             _delete_outputs(outputs_of(path))
+            _delete_agents(path)
         finally:
             lock.release()
     except OSError as error:
         raise SessionError(
             f"Session {path} cannot be deleted: {error.strerror}. Check the mode of its folder."
         ) from error
+
+
+def _delete_agents(path: str) -> None:
+    """Remove the sub-agents of a session. A sub-agent itself has no folder of its own: it goes alone."""
+    folder = agents_folder(path)
+    if folder == os.path.dirname(path) or not os.path.isdir(folder):
+        return
+    for each in agent_paths(path):
+        delete(each)
+    with contextlib.suppress(OSError):  # a file that is not ours stays, and the folder with it
+        os.rmdir(folder)
 
 
 def _delete_outputs(folder: str) -> None:

@@ -60,6 +60,13 @@ class SessionLog:
         return cls(os.path.join(folder_of(data_dir, project), file_name(created, id)), opened, notify=notify)
 
     @classmethod
+    def create_for_agent(cls, parent: SessionOpened, folder: str, *, agent_path: str, notify: Notify) -> "SessionLog":
+        """A new session of a sub-agent, in the folder of all agents of its tree."""
+        created, id = utc_stamp(), new_id()
+        opened = replace(parent, id=id, created=created, parent=parent.id, agent_path=agent_path)
+        return cls(os.path.join(folder, file_name(created, id)), opened, notify=notify)
+
+    @classmethod
     def open(
         cls, path: str, *, opened: SessionOpened | None = None, notify: Notify = _silent
     ) -> tuple["SessionLog", Loaded]:

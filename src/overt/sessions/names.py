@@ -1,4 +1,7 @@
-"""Where sessions lie and what their file names say: `<data dir>/sessions/<project slug>/<utc>-<id8>.jsonl`."""
+"""Where sessions lie and what their file names say: `<data dir>/sessions/<project slug>/<utc>-<id8>.jsonl`.
+
+The sub-agents of a session, at any depth, lie in a folder beside it: `<utc>-<id8>.agents/<utc>-<id8>.jsonl`.
+"""
 
 import os
 import time
@@ -6,6 +9,7 @@ import time
 from overt.lib.paths import slug
 
 SUFFIX = ".jsonl"
+AGENTS_SUFFIX = ".agents"
 
 
 def sessions_folder(data_dir: str) -> str:
@@ -23,8 +27,16 @@ def outputs_folder(data_dir: str) -> str:
 
 def outputs_of(path: str) -> str:
     """The folder with the outputs of the session in a file."""
-    data_dir = os.path.dirname(os.path.dirname(os.path.dirname(path)))
+    folder = os.path.dirname(path)
+    project_folder = os.path.dirname(folder) if folder.endswith(AGENTS_SUFFIX) else folder
+    data_dir = os.path.dirname(os.path.dirname(project_folder))
     return os.path.join(outputs_folder(data_dir), id_of(path))
+
+
+def agents_folder(path: str) -> str:
+    """Return the folder with the sessions of all sub-agents in the tree that a session belongs to."""
+    folder = os.path.dirname(path)
+    return folder if folder.endswith(AGENTS_SUFFIX) else path.removesuffix(SUFFIX) + AGENTS_SUFFIX
 
 
 def utc_stamp() -> str:

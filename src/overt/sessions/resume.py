@@ -96,6 +96,6 @@ def _fold(spend: Spend, entries: Sequence[Entry[Event]]) -> Spend:
 def _count_copied(entries: Sequence[Entry[Event]]) -> int:
     """Return how many entries at the start of a fork are copies: they are older than its own header."""
     header = entries[0] if entries else None
-    if header is None or not isinstance(header.data, SessionOpened) or not header.data.parent:
+    if header is None or not isinstance(header.data, SessionOpened) or not header.data.parent or header.data.agent_path:
         return 0
     return next((at for at, entry in enumerate(entries) if entry.ts > header.ts), len(entries))

@@ -95,7 +95,7 @@ async def live(conversation: Conversation) -> None:
     await interrupted(conversation, "ToolStarted")
     await drained(follow(conversation.session, conversation.compact()))
     await turn(conversation, "go on")
-    conversation.rewind(conversation.marks[2])
+    conversation.rewind(conversation.session.marks[2])
     await turn(conversation, "another way")
 
 

@@ -273,8 +273,8 @@ def test_a_session_that_went_back_is_run_as_it_went(record: Recorder) -> None:
     opened = next(entry.data for entry in entries if isinstance(entry.data, SessionOpened))
 
     def back(conversation: Conversation, event: Event) -> None:
-        if isinstance(event, TurnEnded) and conversation.turn == 3:
-            asyncio.get_running_loop().call_soon(conversation.rewind, conversation.marks[1])
+        if isinstance(event, TurnEnded) and conversation.session.turn == 3:
+            asyncio.get_running_loop().call_soon(conversation.rewind, conversation.session.marks[1])
 
     options = Options(directory=str(record.work), mode="yolo", resume=opened.id)
     entries = record(

@@ -143,7 +143,7 @@ def test_a_new_session_begins_with_nothing_of_the_old_one(desks: Desks) -> None:
         desk.until("New answer.")
         desk.rest()
         now = desk.chat.background.current
-        assert (desk.asked(), now is before, now.turn) == (["new prompt"], False, 1)
+        assert (desk.asked(), now is before, now.session.turn) == (["new prompt"], False, 1)
         desk.until(lambda: desk.chat.completion._completer not in (completer, None))
         assert desk.chat.gauges is not None and desk.chat.gauges.title == "new prompt"
         assert f"New session {now.id}." in desk.screen

@@ -15,7 +15,7 @@ SHELVES = ("global/", "project/")
 async def memory(conversation: Conversation, argument: str) -> CommandOutcome:
     from overt.app.context.memory_notes import Notebook, run_memory_command  # late: 1.3 ms
 
-    book = Notebook(conversation.setting, session=conversation.id, turn=conversation.turn)
+    book = Notebook(conversation.setting, session=conversation.id, turn=conversation.session.turn)
     return CommandOutcome(lines=run_memory_command(book, conversation.redact(argument), how="/memory"))
 
 

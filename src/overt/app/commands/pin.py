@@ -62,7 +62,7 @@ async def offers(facts: CompletionFacts, argument: str) -> Sequence[Offer]:
     pins = facts.conversation.history.pins
     if argument.startswith("--off "):
         return [Offer(f"--off {number}", first_line(pin), str(number)) for number, pin in enumerate(pins, 1)]
-    last = [Offer("last", say("tui.complete.pin_last"))] if facts.conversation.marks else []
+    last = [Offer("last", say("tui.complete.pin_last"))] if facts.conversation.session.marks else []
     return [*last, *([Offer("--off", say("tui.complete.pin_off"), more=True)] if pins else [])]
 
 

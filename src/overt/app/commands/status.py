@@ -17,7 +17,7 @@ async def status(conversation: Conversation, _argument: str) -> CommandOutcome:
             mode=conversation.mode,
             sandbox=sandbox.kind,
         ),
-        say("status.session", id=conversation.id, turns=conversation.turn),
+        say("status.session", id=conversation.id, turns=conversation.session.turn),
         _context(conversation),
         _spent(conversation),
         *conversation.cache.told(),

@@ -44,8 +44,8 @@ async def rewind(conversation: Conversation, argument: str) -> CommandOutcome:
     if len(words) > 2 or part not in PARTS or not (words[0].isascii() and words[0].isdecimal()):
         raise OvertError(say("undo.usage"))
     turn = int(words[0][:9])
-    if not 1 <= turn <= conversation.turn:
-        raise OvertError(say("undo.no_turn", turn=turn, last=conversation.turn))
+    if not 1 <= turn <= conversation.session.turn:
+        raise OvertError(say("undo.no_turn", turn=turn, last=conversation.session.turn))
     mark = _mark(conversation, turn) if part != "files" else None
     done = CommandOutcome()
     if part != "conversation":
@@ -58,7 +58,7 @@ async def rewind(conversation: Conversation, argument: str) -> CommandOutcome:
 
 def _mark(conversation: Conversation, turn: int) -> Mark:
     """Where a turn began; one that nothing was said in begins where the next one does."""
-    for mark in conversation.marks:
+    for mark in conversation.session.marks:
         if mark.turn >= turn and mark.text:
             return mark
     raise OvertError(say("undo.no_conversation", turn=turn))

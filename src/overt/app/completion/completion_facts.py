@@ -62,7 +62,7 @@ class CompletionFacts:
 
     def turns(self, *, more: bool) -> list[Offer]:
         """Return the turns, the last one first: it is the one that people regret."""
-        marks = [mark for mark in self.conversation.marks if mark.text]
+        marks = [mark for mark in self.conversation.session.marks if mark.text]
         return [Offer(str(mark.turn), text := first_line(mark.text), also=text, more=more) for mark in reversed(marks)]
 
     async def close(self) -> None:

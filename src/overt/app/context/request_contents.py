@@ -41,7 +41,7 @@ async def request_body(conversation: Conversation, number: int) -> RequestBody:
 
 async def next_request(conversation: Conversation) -> RequestView:
     """The next request without what the person is about to say. A long one takes a while, in which a turn goes on."""
-    agent, messages, turn = conversation.agent, conversation.history.messages, conversation.turn + 1
+    agent, messages, turn = conversation.agent, conversation.history.messages, conversation.session.turn + 1
     budget, limit = agent.runtime.budget, conversation.window
     request, spans = await asyncio.to_thread(_traced, agent, messages)
     if budget is not None:

@@ -30,6 +30,7 @@ from overt.lib.paths import slug
 from overt.safety.rules import speaks_of
 
 if TYPE_CHECKING:
+    from overt.app.subagents.parent_link import HookAgent
     from overt.workspace.undo.snapshot_keeper import CommandWatch
 
 STRICTEST: tuple[HookVerdict, ...] = ("deny", "ask", "allow", "")
@@ -68,7 +69,7 @@ class Firing(Struct, frozen=True, kw_only=True):
 
 
 class HookSession(Struct, frozen=True, kw_only=True):
-    """The session that hooks belong to."""
+    """The session that hooks belong to, and the sub-agent whose session it is, if it is one."""
 
     id: str
     setting: Setting
@@ -76,6 +77,7 @@ class HookSession(Struct, frozen=True, kw_only=True):
     redact: Callable[[str], str]
     permissions: PermissionState
     history: Callable[[], History]
+    agent: "HookAgent | None" = None
 
 
 class HookRunner:
@@ -85,6 +87,7 @@ class HookRunner:
         self.hooks = tuple(hooks)
         self._setting, self._session, self._workspace = session.setting, session.id, session.workspace
         self._redact, self._permissions, self._history = session.redact, session.permissions, session.history
+        self._agent = session.agent
         cache_dir, cwd = self._setting.environment.cache_dir, self._setting.roots.workspace
         self.transcript = TranscriptCopy(cache_dir, session.id, cwd, self._setting.tools.find)
         self._trusted_files: dict[str, str] | None = None
@@ -131,7 +134,7 @@ class HookRunner:
 
     def _describe(self, occasion: Occasion) -> dict[str, object]:
         mode = "dontAsk" if self._permissions.terms.dont_ask else TO_CLAUDE[self._permissions.mode]
-        agent = {"agent_id": occasion.agent, "agent_type": occasion.agent} if occasion.agent != "main" else {}
+        agent = {"agent_id": self._agent.id, "agent_type": self._agent.type} if self._agent else {}
         return {
             "session_id": self._session,
             "transcript_path": self.transcript.path,
@@ -223,7 +226,7 @@ class HookRunner:
             hooks=lines,
             tool=str(occasion.fields.get("tool_name", "")),
             call_id=str(occasion.fields.get("tool_use_id", "")),
-            agent=occasion.agent,
+            agent=self._agent.id if self._agent else occasion.agent,
             mode=self._permissions.mode,
             verdict=firing.verdict,
             reason=clean(firing.reason)[:LONGEST_SHOWN],

@@ -32,13 +32,13 @@ def read_gauges(conversation: Conversation) -> Gauges:
         branch=_branch(conversation).name(),
         offline=conversation.offline,
         title=history.title or _prompt_title(conversation),
-        turn=conversation.turn,
+        turn=conversation.session.turn,
     )
 
 
 def _prompt_title(conversation: Conversation) -> str:
     """The first line of the first prompt."""
-    prompt = next((mark.text for mark in conversation.marks if mark.text), "")
+    prompt = next((mark.text for mark in conversation.session.marks if mark.text), "")
     return prompt.strip().partition("\n")[0][:PROMPT_TITLE_CHARACTERS]
 
 

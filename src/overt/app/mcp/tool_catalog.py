@@ -8,13 +8,13 @@ servers whose tools are known and fit into `tools.mcp_tokens` are listed whole. 
 import asyncio
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec import json
 from msgspec.structs import replace
 
 from overt.app.setting import Setting
 from overt.app.skills.library import SkillLibrary
+from overt.app.workspace_services import WorkspaceServices
 from overt.core.capabilities import Effect, ToolMatches
 from overt.core.errors import ToolError
 from overt.core.requests import ServerTarget, ToolSpec
@@ -23,10 +23,6 @@ from overt.core.tool import Tool
 from overt.lib.text import plain_name
 from overt.repair.flatten_schema import flatten_schema
 from overt.safety.rules import Subject, matching
-
-if TYPE_CHECKING:
-    from overt.mcp.manifest_cache import KnownServers
-    from overt.mcp.servers import McpServers
 
 SEARCH_WITHIN_S, ENOUGH_AFTER_S = 10.0, 2.0
 """A search waits this long for servers that have to be asked first, and less long if others have what it seeks."""
@@ -40,22 +36,24 @@ class ToolCatalog:
 
     `recorded_tools` are the names of the tools that a resumed session was sent: the same servers are listed again. With
     `flatten`, the model is shown arguments with dotted names. While it is `offline`, there are no tools for the web.
+    `allows` says which tools a sub-agent may have at all.
     """
 
     def __init__(
         self,
         setting: Setting,
-        known: "KnownServers | None",
-        connect: "Callable[[], McpServers]",
+        shared: WorkspaceServices,
         *,
         effects: frozenset[Effect],
         recorded_tools: Iterable[str] | None = None,
         skills: SkillLibrary | None = None,
+        allows: Callable[[Tool], bool] | None = None,
     ) -> None:
+        self._allows = allows
         self.flatten = self.offline = False
         self._setting = setting
-        self._known = known if "mcp" in effects else None
-        self._connect = connect
+        self._known = shared.known_servers if "mcp" in effects else None
+        self._connect = shared.servers
         self._effects = effects
         self._skills = skills if "skills" in effects else None
         self._recorded_tools = None if recorded_tools is None else tuple(recorded_tools)
@@ -214,7 +212,9 @@ class ToolCatalog:
         return {name: tool for name, tool in tools.items() if not self._is_denied(tool)}
 
     def _is_denied(self, tool: Tool) -> bool:
-        """True if a rule without a pattern denies the tool: the model is not told of it at all."""
+        """True if a rule without a pattern denies the tool, or a sub-agent may not have it. The model never sees it."""
+        if self._allows and not self._allows(tool):
+            return True
         return self._denies(Subject(tool=tool.name, family=tool.family, server=tool.server))
 
     def _denies(self, subject: Subject) -> bool:

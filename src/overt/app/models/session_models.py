@@ -51,6 +51,10 @@ class SessionModels:
     def offline(self) -> str:
         return self.current.offline if self.current else ""
 
+    def in_use(self) -> ChosenModel:
+        assert self.current is not None  # an agent was made, so its model was chosen
+        return self.current
+
     async def find(self, reference: str) -> ChosenModel:
         """Find a model by its name; without one, the model that the configuration names or that is here."""
         chosen = await choose_model(self.setting, reference)

@@ -135,10 +135,10 @@ async def list_turns(conversation: Conversation) -> Turns:
     """The turns that can be gone back to."""
     if not conversation.path:
         raise OvertError(say("undo.unkept"))
-    if not conversation.turn:
+    if not conversation.session.turn:
         return Turns(())
     entries = (await asyncio.to_thread(load, conversation.path)).entries
-    with_text = {mark.turn for mark in conversation.marks if mark.text}
+    with_text = {mark.turn for mark in conversation.session.marks if mark.text}
     times: dict[int, float] = {}
     for entry in entries:
         if isinstance(entry.data, UserSpoke) and entry.data.message.origin.kind not in ALONG:
@@ -165,7 +165,7 @@ async def preview_rewind(conversation: Conversation, turn: int) -> Changes:
 
 async def session_changes(conversation: Conversation) -> Changes:
     """From how files were before the session to how they are now."""
-    if not conversation.path or conversation.turn == 0:
+    if not conversation.path or conversation.session.turn == 0:
         return Changes((), ())
     session = await _open(conversation)
     return await asyncio.to_thread(session.changes)

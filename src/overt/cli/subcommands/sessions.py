@@ -13,7 +13,6 @@ from overt.cli.parse import FOLDER, CommandLine, Flag, ParsedCommandLine, parse
 from overt.core.codec import printable
 from overt.core.errors import ConfigError, UsageError
 from overt.core.events import (
-    TYPE_OF,
     BudgetSet,
     Compacted,
     Event,
@@ -24,6 +23,7 @@ from overt.core.events import (
     ToolFinished,
     ToolStarted,
     TurnEnded,
+    Unknown,
     UserSpoke,
 )
 from overt.core.messages import Text
@@ -142,7 +142,7 @@ def _show(reference: str, setting: Setting, *, as_json: bool) -> int:
     results = _pair_results([(entry.agent, entry.data) for entry in entries])
     for number, entry in enumerate(entries):
         if as_json:
-            kind = TYPE_OF.get(type(entry.data), "unknown")
+            kind = "unknown" if isinstance(entry.data, Unknown) else entry.type
             shown = {"seq": entry.seq, "ts": entry.ts, "agent": entry.agent, "turn": entry.turn, "step": entry.step}
             print(printable(shown | {"type": kind, "data": entry.data}))
         elif text := _words(entry.data, results.get(number)):

@@ -210,6 +210,8 @@ SETTINGS: dict[str, KeyType] = {
     "kind": KIND,
     "agent.system_prompt": TEXT,
     "agent.append_system_prompt": TEXT,
+    "agent.max_depth": whole_number("a whole number, 0 for no sub-agents", 0),
+    "agent.subagent_model": TEXT,
     "agent.max_steps": whole_number("a whole number above 0, or 0 for no limit", 0),
     "permissions.mode": choice(*MODES, also=CLAUDE_MODES),
     "permissions.fallback": choice(*ACTIONS),

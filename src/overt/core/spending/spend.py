@@ -7,8 +7,9 @@ change with a price list. Sub-agents, titles and summaries count for the session
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
+from overt.core.agents.agent_events import AgentCharged
 from overt.core.events import Compacted, Event, PrefixSet, Replied, RequestSent, TitleSet, TurnStarted
 from overt.core.settings import Price
 from overt.core.spending.cache_estimate import CacheEstimate
@@ -127,6 +128,8 @@ def fold_spend(spend: Spend, event: Event) -> Spend:
             return _receive(spend, event) if request and request.purpose == "summary" else spend
         case TurnStarted(turn=number):
             return replace(spend, turn=Totals(), turn_number=number)
+        case AgentCharged():
+            return _add(spend, _charge_of_agent(event))
         case PrefixSet(provider=provider, model=name, about=about):
             price = about.price if about else None
             return _put(spend, event, replace(_model_of(spend, event), provider=provider, model=name, price=price))
@@ -172,4 +175,17 @@ def _charge(spend: Spend, event: Replied | Compacted | TitleSet, model: AgentMod
         saved=savings(usage, model.price),
         ms=event.ms,
     )
+    return _add(spend, charge)
+
+
+def _add(spend: Spend, charge: Charge) -> Spend:
     return replace(spend, session=spend.session.add(charge), turn=spend.turn.add(charge), last=charge)
+
+
+def charged(charge: Charge, *, agent: str) -> AgentCharged:
+    """Return the event by which the sessions above a sub-agent record its charge."""
+    return AgentCharged(**asdict(charge) | {"agent": agent})
+
+
+def _charge_of_agent(event: AgentCharged) -> Charge:
+    return Charge(**asdict(event))

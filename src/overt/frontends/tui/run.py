@@ -81,7 +81,7 @@ def _begin(chat: Chat) -> None:
 
 def _farewell(chat: Chat) -> None:
     conversation = chat.background.conversation
-    if conversation is None or not conversation.turn:
+    if conversation is None or not conversation.session.turn:
         return
     from overt.app.inspect.queries import is_stored  # late: 28 ms
 

@@ -223,7 +223,7 @@ def _prompt_of_turn(conversation: "Conversation", argument: str) -> Prompt | Non
     turn, _, part = argument.partition(" ")
     if not turn.isdecimal() or part.startswith("files"):
         return None
-    text = next((mark.text for mark in conversation.marks if mark.turn >= int(turn) and mark.text), "")
+    text = next((mark.text for mark in conversation.session.marks if mark.turn >= int(turn) and mark.text), "")
     messages = [message for message in conversation.history.messages if message.text() == text]
     images = [part for part in messages[-1].parts if isinstance(part, Image)] if messages else []
     from overt.app.chat.attachments import Attachment  # late: 1.4 ms

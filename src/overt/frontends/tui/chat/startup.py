@@ -183,7 +183,7 @@ class Startup:
             if notice not in self._told:  # once: most are of the settings, which are the same
                 self._told.add(notice)
                 chat.tell((notice,), "dim")
-        if conversation.turn and conversation.path:
+        if conversation.session.turn and conversation.path:
             from overt.app.inspect.queries import entries_after_rewinds  # late: 45 ms
 
             chat.background.run_in_thread(lambda: entries_after_rewinds(conversation.path), self._replay, self._unread)

@@ -1,0 +1,192 @@
+"""Starts the sub-agents of one agent, waits for them and ends them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from overt.agent.agent import SpendLimit
+from overt.agent.permission_settings import PermissionState
+from overt.app.models.session_models import SessionModels
+from overt.app.session import MAIN, Session
+from overt.app.subagents.parent_link import ParentLink
+from overt.app.subagents.profiles import find_profile
+from overt.app.subagents.tree import AgentNode, AgentTree, NodeState
+from overt.core.agents.agent_events import AgentEnded, AgentStarted
+from overt.core.agents.profile import AgentProfile
+from overt.core.capabilities import AgentResult
+from overt.core.errors import OvertError, ToolError
+from overt.core.events import TurnEnded
+from overt.core.text_fragments import Origin
+from overt.lib.redaction.redact import Redactor
+from overt.lib.translations import say
+
+if TYPE_CHECKING:
+    from overt.app.conversation import Conversation
+
+CLOSE_WITHIN_S = 2.0
+"""Wait this long for a sub-agent that was stopped; what it started ends in any case."""
+ENDINGS = {
+    "limit": "It reached its limit, so this may be incomplete:",
+    "storm": "It was stopped because it repeated calls that failed:",
+    "denied": "It was stopped:",
+}
+
+
+class ParentParts(Struct, frozen=True, kw_only=True):
+    """What sub-agents take over from the agent that starts them."""
+
+    conversation: "Conversation"
+    models: SessionModels
+    permissions: PermissionState
+    redactor: Redactor
+    spend_limit: SpendLimit
+
+
+class Delegation:
+    """The sub-agents of one agent. `open_agent` opens the conversation of one; `parent` is the link to the agent's own
+    parent, None for the main agent of a session."""
+
+    def __init__(
+        self,
+        session: Session,
+        parent: ParentLink | None,
+        open_agent: "Callable[[ParentLink], Awaitable[Conversation]]",
+    ) -> None:
+        self.tree = parent.tree if parent else AgentTree()
+        self.path = parent.path if parent else MAIN
+        self._session = session
+        self._open_agent = open_agent
+        self._max_depth = session.setting.config.agent.max_depth
+        self._parts: ParentParts | None = None
+
+    def connect(self, parts: ParentParts) -> None:
+        """Hand over what only exists once the agent is open."""
+        self._parts = parts
+
+    def for_call(self, call_id: str) -> "CallDelegation":
+        return CallDelegation(self, call_id)
+
+    async def run(self, call_id: str, agent: str, prompt: str, description: str) -> AgentResult:
+        """Run a sub-agent to its end. Whatever ends it, it is closed with everything that it has started."""
+        profile = find_profile(self._session.setting, agent)
+        if self.path.count("/") >= self._max_depth:
+            raise ToolError(
+                f"agents may be nested {self._max_depth} levels deep, and this one is at that depth: "
+                "do the work here instead",
+                code="depth",
+            )
+        link = self._link_to(profile)
+        conversation = await self._open_agent(link)
+        try:
+            return await self._run_to_end(conversation, link, prompt, call_id=call_id, description=description)
+        finally:
+            await _finish(conversation.close())
+
+    def _link_to(self, profile: AgentProfile) -> ParentLink:
+        parts, settings = self._parts, self._session.setting.config.agent
+        assert parts is not None  # calls run only after the agent is open
+        conversation = parts.conversation
+        return ParentLink(
+            path=self.tree.new_path(self.path, profile.name),
+            profile=profile,
+            session=self._session,
+            agent=conversation.agent,
+            tree=self.tree,
+            model=profile.model or settings.subagent_model,
+            parent_model=parts.models.in_use(),
+            permissions=parts.permissions,
+            mailbox=conversation.mailbox,
+            redactor=parts.redactor,
+            spend_limit=parts.spend_limit,
+            max_depth=self._max_depth,
+        )
+
+    async def _run_to_end(
+        self, conversation: "Conversation", link: ParentLink, prompt: str, *, call_id: str, description: str
+    ) -> AgentResult:
+        path, session, agent = link.path, conversation.session, conversation.agent
+        started = monotonic()
+        node = AgentNode(
+            path=path,
+            session=session.id,
+            session_path=session.path,
+            profile=link.profile.name,
+            description=description,
+            model=agent.spec.params.model,
+        )
+        self.tree.add(node, conversation)
+        self._session.emit(
+            AgentStarted(
+                agent=link.relative_path,
+                session=node.session,
+                profile=node.profile,
+                call_id=call_id,
+                description=description,
+                model=node.model,
+            )
+        )
+        end = TurnEnded(reason="interrupted")
+        turn = conversation.prompt(prompt, origin=Origin(kind="model", where=self.path, detail="task"))
+        try:
+            await asyncio.wait([turn])
+            end = turn.result()
+        finally:
+            if not turn.done():
+                conversation.interrupt()
+                await _finish(asyncio.wait([turn]))
+            self.tree.end(path, _state_of(end))
+            spent = session.spend.session
+            self._session.emit(
+                AgentEnded(
+                    agent=link.relative_path,
+                    reason=end.reason,
+                    steps=end.steps,
+                    usage=spent.usage,
+                    cost=spent.known_cost,
+                    ms=round((monotonic() - started) * 1000),
+                )
+            )
+        return _result(end, node, tokens=spent.input + spent.output)
+
+
+class CallDelegation:
+    """Delegate, for one call."""
+
+    def __init__(self, delegation: Delegation, call_id: str) -> None:
+        self._delegation = delegation
+        self._call_id = call_id
+
+    async def run(self, agent: str, prompt: str, description: str) -> AgentResult:
+        return await self._delegation.run(self._call_id, agent, prompt, description)
+
+
+def _result(end: TurnEnded, node: AgentNode, *, tokens: int) -> AgentResult:
+    if end.reason in ("interrupted", "terminated"):
+        raise ToolError(say("agents.stopped_result", path=node.path, session=node.session), code="stopped")
+    if end.reason == "error":
+        raise ToolError(f"{node.path} failed: {end.text}", code="failed")
+    text = f"{ENDINGS[end.reason]}\n{end.text}" if end.reason in ENDINGS else end.text
+    return AgentResult(
+        text=text, path=node.path, session=node.session, reason=end.reason, steps=end.steps, tokens=tokens
+    )
+
+
+def _state_of(end: TurnEnded) -> NodeState:
+    if end.reason in ("interrupted", "terminated"):
+        return "stopped"
+    return "failed" if end.reason in ("error", "storm") else "done"
+
+
+async def _finish(work: Awaitable[object]) -> None:
+    """Finish what ends a sub-agent although the call is being cancelled, within bounds."""
+    closing = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(asyncio.wait([closing], timeout=CLOSE_WITHIN_S))
+    except asyncio.CancelledError:
+        await asyncio.wait([closing], timeout=CLOSE_WITHIN_S)
+        raise
+    if closing.done() and (error := closing.exception()) and not isinstance(error, OvertError):
+        raise error

@@ -1,0 +1,139 @@
+"""What a sub-agent takes over from the agent that started it, and how its events reach that agent's session."""
+
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from overt.agent.agent import Agent, SpendLimit
+from overt.agent.permission_settings import PermissionState
+from overt.app.options import Options
+from overt.app.permission_answers import Mailbox
+from overt.app.session import HIDDEN_AGENTS, MAIN, Session
+from overt.app.subagents.tree import AgentTree
+from overt.core.agents.agent_events import AgentCharged
+from overt.core.agents.profile import AgentProfile
+from overt.core.capabilities import Effect
+from overt.core.events import Event
+from overt.core.settings import Limits
+from overt.core.spending.spend import Charge, charged
+from overt.core.tool import Tool
+from overt.lib.redaction.redact import Redactor
+from overt.providers.model_choice import ChosenModel
+
+if TYPE_CHECKING:
+    from overt.app.models.session_models import SessionModels
+
+MAX_STEPS = 50
+"""Steps of a sub-agent whose profile does not say how many it may take."""
+
+
+class HookAgent(Struct, frozen=True, kw_only=True):
+    """How hooks know a sub-agent: by the id of its session and the name of its profile."""
+
+    id: str
+    type: str
+
+
+class ParentLink(Struct, frozen=True, kw_only=True):
+    """`path` is the place of the sub-agent in the tree; `session` and `agent` are those of its parent.
+
+    `model` is what the profile or the settings name; if it is empty, the sub-agent uses `parent_model`. `max_depth` is
+    the depth at which agents start no further ones.
+    """
+
+    path: str
+    profile: AgentProfile
+    session: Session
+    agent: Agent
+    tree: AgentTree
+    model: str
+    parent_model: ChosenModel
+    permissions: PermissionState
+    mailbox: Mailbox
+    redactor: Redactor
+    spend_limit: SpendLimit
+    max_depth: int
+
+    @property
+    def relative_path(self) -> str:
+        """The path as seen from the session of the parent, in which the parent is `main`."""
+        return f"{MAIN}/{self.path.rpartition('/')[2]}"
+
+    @property
+    def hook_agent(self) -> HookAgent:
+        return HookAgent(id=self.path, type=self.profile.name)
+
+    # ── what the sub-agent is made of ────────────────────────────────────────────────────────────────────
+
+    def make_options(self, options: Options) -> Options:
+        """Return the options of the sub-agent: a new session with the prompt of its profile."""
+        profile = self.profile
+        return replace(
+            options,
+            resume="",
+            continue_last=False,
+            fork=False,
+            previous="",
+            name="",
+            session_id="",
+            system_prompt=profile.prompt if profile.prompt is not None else options.system_prompt,
+            system_prompt_origin=profile.origin if profile.prompt is not None else options.system_prompt_origin,
+            append_system_prompt=profile.addition or options.append_system_prompt,
+        )
+
+    def limit_effects(self, effects: frozenset[Effect]) -> frozenset[Effect]:
+        """Return what the sub-agent may hold of what its parent holds."""
+        allowed = effects if self.profile.effects is None else effects & self.profile.effects
+        return allowed - {"delegate"} if self.path.count("/") >= self.max_depth else allowed
+
+    def limit_steps(self, limits: Limits) -> Limits:
+        return replace(limits, max_steps=self.profile.max_steps or MAX_STEPS)
+
+    def make_permissions(self) -> PermissionState:
+        return self.permissions.for_agent(self.profile.rules, planning=self.profile.planning)
+
+    async def choose_model(self, models: "SessionModels") -> ChosenModel:
+        chosen = await models.find(self.model) if self.model else self.parent_model
+        return (
+            replace(chosen, entry=replace(chosen.entry, effort=self.profile.effort)) if self.profile.effort else chosen
+        )
+
+    def allows(self, tool: Tool) -> bool:
+        """True if the sub-agent may have a tool: its parent can run it, and its profile does not leave it out."""
+        listed, unlisted = self.agent.spec.tools, self.agent.runtime.unlisted
+        if tool.name not in listed and (unlisted is None or unlisted.find(tool.name) is None):
+            return False
+        names = {tool.name, *tool.aliases}
+        if names & {*self.profile.disallowed_tools}:
+            return False
+        return self.profile.tools is None or bool(names & {*self.profile.tools})
+
+    def choose_tools(self, tools: dict[str, Tool], usual: Container[str]) -> dict[str, Tool]:
+        """Return the tools that the model is sent: the usual ones, or exactly those that the profile lists."""
+        chosen = {name: tool for name, tool in tools.items() if self.allows(tool)}
+        return {name: tool for name, tool in chosen.items() if self.profile.tools is not None or name in usual}
+
+
+class Relay:
+    """Passes the events of a sub-agent's session on to the session of its parent, under the path that it has there.
+
+    In its own session a sub-agent is `main`. What it spends is passed on as charges, so that every session above
+    counts the whole tree below it.
+    """
+
+    def __init__(self, session: Session, link: ParentLink) -> None:
+        self._session = session
+        self._link = link
+        self._charge: Charge | None = None
+
+    def receive(self, event: Event) -> None:
+        link, charge = self._link, self._session.spend.last
+        link.tree.see(link.path, event)
+        if event.agent not in HIDDEN_AGENTS:
+            agent = link.relative_path + event.agent.removeprefix(MAIN)
+            link.session.relay(replace(event, agent=agent))
+        if charge is not None and charge is not self._charge and not isinstance(event, AgentCharged):
+            link.session.relay(charged(charge, agent=link.relative_path))
+        self._charge = charge

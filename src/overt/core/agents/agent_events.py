@@ -1,0 +1,42 @@
+"""What a session records of its sub-agents. Each of them has a session of its own, which holds everything else.
+
+The `agent` of these events is the path of the sub-agent, `main/explore-1`, as seen from the session that records it.
+"""
+
+from overt.core.events import EndReason, Event
+from overt.core.redaction import Exact
+from overt.core.spending.usage import Usage
+
+
+class AgentStarted(Event, frozen=True, kw_only=True):
+    """A call has started a sub-agent. `session` is the id of its session, `profile` the name of its profile."""
+
+    session: Exact
+    profile: str
+    call_id: Exact
+    description: str = ""
+    model: Exact = ""
+    isolated: bool = False
+
+
+class AgentCharged(Event, frozen=True, kw_only=True):
+    """A request of a sub-agent was answered. The fields are those of a `Charge` (`core/spending/spend.py`)."""
+
+    provider: Exact
+    model: Exact
+    usage: Usage
+    purpose: Exact = "step"
+    possible: int = 0
+    cost: float | None = None
+    saved: float | None = None
+    ms: int = 0
+
+
+class AgentEnded(Event, frozen=True, kw_only=True):
+    """A sub-agent has ended, and everything that it had started with it."""
+
+    reason: EndReason
+    steps: int = 0
+    usage: Usage = Usage()
+    cost: float | None = None
+    ms: int = 0

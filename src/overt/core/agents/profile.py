@@ -1,0 +1,38 @@
+"""What an agent is by its definition: a built-in, a Markdown file, a table of the configuration or a flag."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from overt.core.capabilities import Effect
+from overt.core.settings import Rule
+
+AgentMode = Literal["primary", "subagent", "all"]
+
+
+class AgentProfile(Struct, frozen=True, kw_only=True):
+    """`tools` None means all tools of the agent that starts it; `effects` None means all of its effects.
+
+    `prompt` replaces the system prompt, and `addition` is put behind it. `rules` are permission rules on top of those
+    of the session. An empty `model` is that of the parent. `planning`: it may not write, whatever the mode.
+    """
+
+    name: str
+    description: str = ""
+    mode: AgentMode = "subagent"
+    prompt: str | None = None
+    addition: str = ""
+    model: str = ""
+    effort: str = ""
+    tools: tuple[str, ...] | None = None
+    disallowed_tools: tuple[str, ...] = ()
+    effects: frozenset[Effect] | None = None
+    rules: tuple[Rule, ...] = ()
+    planning: bool = False
+    max_steps: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    isolated: bool = False
+    hidden: bool = False
+    origin: str = ""
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,63 @@
+"""Which events are recorded, and what their entries are called in a session file."""
+
+from overt.core.agents.agent_events import AgentCharged, AgentEnded, AgentStarted
+from overt.core.events import (
+    BudgetSet,
+    Compacted,
+    Event,
+    GitMoved,
+    ModelSet,
+    ModeSet,
+    Noticed,
+    PartialSaved,
+    PermissionDecided,
+    Pinned,
+    PrefixReset,
+    PrefixSet,
+    Repaired,
+    Replied,
+    RequestSent,
+    Restored,
+    SessionOpened,
+    SnapshotTaken,
+    TitleSet,
+    TodoSet,
+    ToolFinished,
+    ToolStarted,
+    TreeTaken,
+    TurnEnded,
+    UserSpoke,
+)
+
+ENTRY_TYPES: dict[str, type[Event]] = {
+    "session": SessionOpened,
+    "prefix": PrefixSet,
+    "user": UserSpoke,
+    "request": RequestSent,
+    "reply": Replied,
+    "repair": Repaired,
+    "call": ToolStarted,
+    "verdict": PermissionDecided,
+    "snapshot": SnapshotTaken,
+    "tree": TreeTaken,
+    "git": GitMoved,
+    "restored": Restored,
+    "outcome": ToolFinished,
+    "todo": TodoSet,
+    "mode": ModeSet,
+    "model": ModelSet,
+    "title": TitleSet,
+    "reset": PrefixReset,
+    "compaction": Compacted,
+    "pin": Pinned,
+    "budget": BudgetSet,
+    "note": Noticed,
+    "partial": PartialSaved,
+    "end": TurnEnded,
+    "agent": AgentStarted,
+    "agent_charge": AgentCharged,
+    "agent_end": AgentEnded,
+}
+"""Entry type on disk → the fact it holds. A fact that is not here is not written."""
+
+TYPE_OF: dict[type[Event], str] = {cls: name for name, cls in ENTRY_TYPES.items()}
