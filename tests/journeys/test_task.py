@@ -29,7 +29,7 @@ from tests.journeys.project_kit import (
 
 STEPS = 12
 CLAUDE_TOOLS = (
-    "Read Write Edit MultiEdit Patch LS Glob Grep Bash BashOutput TodoWrite ToolSearch ToolCall".split()
+    "Read Write Edit MultiEdit Patch LS Glob Grep Bash BashOutput TodoWrite Task ToolSearch ToolCall".split()
 )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def assert_stream(lines: list[dict[str, Any]], place: Place) -> None:
         "mcp_servers": [],
         "permissionMode": "default",
         "slash_commands": [],
-        "agents": [],
+        "agents": ["general", "explore"],
         "skills": ["explore-codebase", "review-change", "write-tests"],
         "plugins": [],
     }

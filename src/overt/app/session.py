@@ -305,10 +305,13 @@ class EventQueue:
             yield event
 
 
-def follow(session: Session, turn: "asyncio.Task[TurnEnded]") -> AsyncGenerator[Event, None]:
-    """Give the events of a turn that has just been started. Closing the generator early interrupts the turn."""
+def follow(session: Session, turn: "asyncio.Task[TurnEnded]", *, agents: bool = False) -> AsyncGenerator[Event, None]:
+    """Give the events of a turn that has just been started, with `agents` also all those of its sub-agents.
+
+    Closing the generator early interrupts the turn.
+    """
     events = EventQueue()
-    subscription = session.subscribe(events.put, name="follower")
+    subscription = session.subscribe(events.put, name="follower", agents=agents)
     turn.add_done_callback(lambda _: events.end())
     return _drain(events, subscription, turn)
 

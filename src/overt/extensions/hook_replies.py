@@ -7,7 +7,7 @@ from msgspec import DecodeError, Struct, json
 from overt.extensions.hooks import GATING
 
 HookVerdict = Literal["", "allow", "ask", "deny"]
-CONTEXT_EVENTS = frozenset({"SessionStart", "UserPromptSubmit"})
+CONTEXT_EVENTS = frozenset({"SessionStart", "SubagentStart", "UserPromptSubmit"})
 """Plain text that a hook of these events prints is context for the model."""
 BLOCKED = 2
 """The exit code that blocks."""

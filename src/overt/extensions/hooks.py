@@ -15,6 +15,7 @@ FIRED = frozenset(
     {
         *TOOL_EVENTS,
         *("SessionStart", "UserPromptSubmit", "Notification", "Stop", "PreCompact", "PostCompact", "SessionEnd"),
+        *("SubagentStart", "SubagentStop"),
     }
 )
 """Events that this version fires. Hooks of other events are listed and never run."""

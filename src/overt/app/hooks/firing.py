@@ -87,7 +87,7 @@ class HookRunner:
         self.hooks = tuple(hooks)
         self._setting, self._session, self._workspace = session.setting, session.id, session.workspace
         self._redact, self._permissions, self._history = session.redact, session.permissions, session.history
-        self._agent = session.agent
+        self.agent = session.agent
         cache_dir, cwd = self._setting.environment.cache_dir, self._setting.roots.workspace
         self.transcript = TranscriptCopy(cache_dir, session.id, cwd, self._setting.tools.find)
         self._trusted_files: dict[str, str] | None = None
@@ -134,9 +134,9 @@ class HookRunner:
 
     def _describe(self, occasion: Occasion) -> dict[str, object]:
         mode = "dontAsk" if self._permissions.terms.dont_ask else TO_CLAUDE[self._permissions.mode]
-        agent = {"agent_id": self._agent.id, "agent_type": self._agent.type} if self._agent else {}
+        agent = {"agent_id": self.agent.id, "agent_type": self.agent.type} if self.agent else {}
         return {
-            "session_id": self._session,
+            "session_id": self.agent.session if self.agent else self._session,
             "transcript_path": self.transcript.path,
             "cwd": self._setting.roots.workspace,
             "permission_mode": mode,
@@ -226,7 +226,7 @@ class HookRunner:
             hooks=lines,
             tool=str(occasion.fields.get("tool_name", "")),
             call_id=str(occasion.fields.get("tool_use_id", "")),
-            agent=self._agent.id if self._agent else occasion.agent,
+            agent=self.agent.id if self.agent else occasion.agent,
             mode=self._permissions.mode,
             verdict=firing.verdict,
             reason=clean(firing.reason)[:LONGEST_SHOWN],

@@ -35,11 +35,13 @@ EXAMPLES: dict[str, dict[str, object]] = {
     "UserPromptSubmit": {"prompt": "test"},
     "Notification": {"message": "test", "notification_type": "permission_prompt"},
     "Stop": {"stop_hook_active": False, "last_assistant_message": "test"},
+    "SubagentStart": {"agent_id": "main/general-1", "agent_type": "general"},
+    "SubagentStop": {"agent_id": "main/general-1", "agent_type": "general", "last_assistant_message": "test"},
     "PreCompact": {"trigger": "manual", "custom_instructions": ""},
     "PostCompact": {"trigger": "manual"},
     "SessionEnd": {"reason": "other"},
 }
-ABOUT = ("source", "notification_type", "trigger", "reason")
+ABOUT = ("source", "notification_type", "trigger", "reason", "agent_type")
 """The fields that matchers of events without a tool are held against."""
 WIDEST = 200
 

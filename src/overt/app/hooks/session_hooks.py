@@ -28,7 +28,10 @@ APPROVE_IN_CHAT = "A hook wants a person to decide. Start a chat to approve it."
 
 
 class SessionHooks:
-    """The `AgentHooks` of a session, and an `AnswerCheck` for Stop. `notify` shows a notice and records it."""
+    """The `AgentHooks` of a session, and an `AnswerCheck` for Stop. `notify` shows a notice and records it.
+
+    The session of a sub-agent fires SubagentStart and SubagentStop in place of SessionStart, SessionEnd and Stop.
+    """
 
     def __init__(self, runner: HookRunner, root: str, notify: Callable[[Noticed], None]) -> None:
         self.runner = runner
@@ -107,9 +110,13 @@ class SessionHooks:
 
     async def find_objection(self, history: History) -> str:
         """Return why Stop hooks want the turn to go on, at most a few times in one turn."""
+        agent = self.runner.agent
         answer = next((each.text() for each in reversed(history.messages) if each.role == "assistant"), "")
-        fields = {"stop_hook_active": self._objections > 0, "last_assistant_message": answer}
-        firing = await self._fire("Stop", fields)
+        fields: dict[str, object] = {"stop_hook_active": self._objections > 0, "last_assistant_message": answer}
+        if agent:
+            fields["agent_transcript_path"] = self.runner.transcript.path
+        event = "SubagentStop" if agent else "Stop"
+        firing = await self._fire(event, fields, agent.type if agent else "")
         self._stop_reason = ""
         if firing.stop or firing.verdict != "deny":
             return ""
@@ -117,7 +124,7 @@ class SessionHooks:
         if self._objections > MOST_OBJECTIONS:
             self._notify(Noticed(text=say("hooks.stop_limit", count=MOST_OBJECTIONS), level="warning"))
             return ""
-        return firing.reason or "A Stop hook wants you to go on."
+        return firing.reason or f"A {event} hook wants you to go on."
 
     def take_stop_reason(self) -> str:
         reason, self._stop_reason = self._stop_reason, ""
@@ -132,6 +139,8 @@ class SessionHooks:
     async def after_compaction(self, cause: CompactionCause) -> tuple[Message, ...]:
         trigger = "manual" if cause == "asked" else "auto"
         await self._fire("PostCompact", {"trigger": trigger}, trigger)
+        if self.runner.agent:
+            return ()
         firing = await self._fire("SessionStart", {"source": "compact"}, "compact")
         return _as_context("SessionStart", firing.context)
 
@@ -145,8 +154,12 @@ class SessionHooks:
     async def open_turn(self, prompt: str, *, typed: bool) -> SubmittedPrompt:
         """Wait for the hooks of SessionStart, and ask those of UserPromptSubmit unless the user has typed a command.
 
-        What the hooks of SessionStart add goes before the first prompt that is not refused.
+        What the hooks of SessionStart add goes before the first prompt that is not refused. A sub-agent gets its prompt
+        from a model: that is no prompt of the user.
         """
+        if agent := self.runner.agent:
+            firing = await self._fire("SubagentStart", {}, agent.type)
+            return SubmittedPrompt(along=_as_context("SubagentStart", firing.context))
         if self._start:
             start, self._start = self._start, None
             self._start_context = _as_context("SessionStart", self._show(await start, "SessionStart").context)
@@ -162,6 +175,8 @@ class SessionHooks:
             self._objections, self._stop_reason = 0, ""
         if not isinstance(event, PermissionAsked | FormAsked) or not self.runner.listens("Notification"):
             return
+        if self.runner.agent:
+            return  # the session at the root sees the question too
         kind, message = "elicitation_dialog", "Overt needs your input"
         if isinstance(event, PermissionAsked):
             kind, message = "permission_prompt", f"Overt needs your permission: {event.headline}"
@@ -177,8 +192,9 @@ class SessionHooks:
             _, waiting = await asyncio.wait(tasks, timeout=END_WITHIN_S)
             for task in waiting:
                 task.cancel()
-        occasion = Occasion(event="SessionEnd", about=(reason,), fields={"reason": reason}, within_s=END_WITHIN_S)
-        await self.runner.fire(occasion)
+        if not self.runner.agent:
+            occasion = Occasion(event="SessionEnd", about=(reason,), fields={"reason": reason}, within_s=END_WITHIN_S)
+            await self.runner.fire(occasion)
         self.runner.transcript.delete()
 
     async def _fire(self, event: str, fields: dict[str, object], about: str = "") -> Firing:

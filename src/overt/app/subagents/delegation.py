@@ -55,7 +55,7 @@ class Delegation:
         parent: ParentLink | None,
         open_agent: "Callable[[ParentLink], Awaitable[Conversation]]",
     ) -> None:
-        self.tree = parent.tree if parent else AgentTree()
+        self.tree = parent.tree if parent else AgentTree(session.id)
         self.path = parent.path if parent else MAIN
         self._session = session
         self._open_agent = open_agent

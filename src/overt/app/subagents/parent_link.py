@@ -30,10 +30,12 @@ MAX_STEPS = 50
 
 
 class HookAgent(Struct, frozen=True, kw_only=True):
-    """How hooks know a sub-agent: by the id of its session and the name of its profile."""
+    """How hooks know a sub-agent: by its place in the tree, the name of its profile and the id of the session at the
+    root."""
 
     id: str
     type: str
+    session: str
 
 
 class ParentLink(Struct, frozen=True, kw_only=True):
@@ -63,7 +65,7 @@ class ParentLink(Struct, frozen=True, kw_only=True):
 
     @property
     def hook_agent(self) -> HookAgent:
-        return HookAgent(id=self.path, type=self.profile.name)
+        return HookAgent(id=self.path, type=self.profile.name, session=self.tree.root)
 
     # ── what the sub-agent is made of ────────────────────────────────────────────────────────────────────
 

@@ -53,7 +53,9 @@ class AgentNode(Struct, frozen=True, kw_only=True):
 class AgentTree:
     """All sub-agents that a session has started in this process, at any depth, in the order of their start."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: str) -> None:
+        """`root` is the id of the session."""
+        self.root = root
         self._nodes: dict[str, AgentNode] = {}
         self._conversations: dict[str, Conversation] = {}
         self._names: dict[str, int] = {}

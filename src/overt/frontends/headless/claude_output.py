@@ -4,6 +4,7 @@ from msgspec import json
 
 from overt.app.conversation import Conversation
 from overt.app.options import TO_CLAUDE
+from overt.app.subagents.profiles import list_profiles
 from overt.core.events import Compacted, Event, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
 from overt.core.ids import new_id
 from overt.core.messages import Call, Message, Reasoning, Text
@@ -27,16 +28,19 @@ def init(conversation: Conversation) -> dict[str, object]:
         ],
         "permissionMode": TO_CLAUDE[conversation.mode],
         "slash_commands": [],
-        "agents": [],
+        "agents": [profile.name for profile in list_profiles(conversation.setting)],
         "skills": list(conversation.skills.model_names()) if conversation.skills else [],
         "plugins": [],
         "uuid": new_id(32),
     }
 
 
-def claude_event(event: Event, conversation: Conversation) -> dict[str, object] | None:
-    """The line for one event; None for what those readers do not know."""
-    common: dict[str, object] = {"parent_tool_use_id": None, "session_id": conversation.id, "uuid": new_id(32)}
+def claude_event(event: Event, conversation: Conversation, parent_call: str | None = None) -> dict[str, object] | None:
+    """The line for one event; None for what those readers do not know.
+
+    For an event of a sub-agent, `parent_call` is the id of the call that has started it.
+    """
+    common: dict[str, object] = {"parent_tool_use_id": parent_call, "session_id": conversation.id, "uuid": new_id(32)}
     match event:
         case Replied(forced=True, message=message) if not message.parts:
             return None  # a summary that came to nothing

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from overt.app.session import MAIN
 from overt.core.events import Event, Repaired, ToolFinished, ToolStarted
 from overt.core.messages import Text
 from overt.core.views import Output
@@ -25,7 +26,8 @@ class Narrator:
             case Repaired(call_id=id, note=note):
                 yield from self._below(id, f"  repaired: {note}")
             case ToolStarted(call=call, headline=headline):
-                self._labels[call.id] = f"{call.name} {headline}".rstrip()
+                agent = "" if event.agent == MAIN else f"{event.agent.removeprefix(f'{MAIN}/')}: "
+                self._labels[call.id] = f"{agent}{call.name} {headline}".rstrip()
                 self._last = call.id
                 yield f"→ {self._labels[call.id]}"
                 yield from (f"  repaired: {note}" for note in self._notes.pop(call.id, ()))

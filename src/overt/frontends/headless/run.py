@@ -11,8 +11,9 @@ from overt.app.conversation import Conversation
 from overt.app.custom.typed_lines import names_command
 from overt.app.diagnostics.event_loop import run_async
 from overt.app.options import Options
-from overt.app.session import follow
+from overt.app.session import MAIN, follow
 from overt.app.start import open_conversation
+from overt.core.agents.agent_events import AgentStarted
 from overt.core.codec import printable
 from overt.core.errors import OvertError
 from overt.core.events import Compacted, EndReason, Event, Noticed, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
@@ -71,16 +72,20 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, summa
         _line(init(conversation))
     api_ms, narrator = 0, _make_narrator() if options.verbose else None
     end = TurnEnded(reason="error")
-    async with aclosing(follow(conversation.session, await _start_turn(conversation, prompt))) as events:
+    turn = await _start_turn(conversation, prompt)
+    calls: dict[str, str] = {}  # of sub-agents: the call that has started each
+    async with aclosing(follow(conversation.session, turn, agents=True)) as events:
         async for event in events:
-            if options.output == "stream-json" and (line := claude_event(event, conversation)):
+            if isinstance(event, AgentStarted):
+                calls[event.agent] = event.call_id
+            if options.output == "stream-json" and (line := claude_event(event, conversation, calls.get(event.agent))):
                 _line(line)
             if options.output != "stream-json" or options.verbose:
                 tell(event, narrator)
             summary.count(event)
             if isinstance(event, Replied | Compacted):
                 api_ms += event.ms
-            elif isinstance(event, TurnEnded):
+            elif isinstance(event, TurnEnded) and event.agent == MAIN:
                 end = event
     _finish(end, conversation, options, api_ms)
     return end
@@ -127,10 +132,15 @@ def _make_narrator() -> "Narrator":
 
 
 def tell(event: Event, narrator: "Narrator | None" = None) -> None:
-    """On stderr, where it does not mix with the result: what needs attention, and with a narrator all that happens."""
+    """On stderr, where it does not mix with the result: what needs attention, and with a narrator all that happens.
+
+    Of sub-agents only their calls are told, and only by a narrator: they report to the agent that has started them.
+    """
     verbose = narrator is not None
     for line in narrator.narrate(event) if narrator else ():
         _warn(line)
+    if event.agent != MAIN:
+        return
     match event:
         case Noticed(level="info") if not verbose:
             pass
