@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from overt.app.permission_answers import UserForms
 from overt.app.session_workspace import SessionWorkspace
+from overt.app.subagents.skill_runner import SkillRunner
 from overt.core.capabilities import (
     AskUser,
     CallServers,
@@ -152,7 +153,11 @@ class Capabilities:
                 case "skills":
                     if services.skills is None:
                         raise ToolError("there are no skills", code="missing")
-                    return services.skills.preview() if preview else services.skills
+                    if preview:
+                        return services.skills.preview()
+                    if services.delegation is None or "delegate" not in self._effects:
+                        return services.skills
+                    return SkillRunner(services.skills, services.delegation.for_call(call_id))
                 case "network" if services.web is not None:
                     return services.web
                 case "memory" if services.memory is not None:

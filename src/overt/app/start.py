@@ -61,6 +61,7 @@ async def open_conversation(
     `parent` the session is that of a sub-agent.
     """
     setting = setting or read_setting(options)
+    effects = effects if setting.config.agent.max_depth else effects - {"delegate"}
     redactor = parent.redactor if parent else make_redactor(setting)
     opened = _open_session(options, setting, redactor, parent)
     session, workspace, shared, resumed = opened.session, opened.workspace, opened.workspace.shared, opened.resumed

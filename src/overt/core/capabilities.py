@@ -259,14 +259,20 @@ class FindTools(Protocol):
 
 
 class LoadedSkill(Struct, frozen=True, kw_only=True):
-    """The text of a skill with its arguments filled in. `files` are relative to its `folder`."""
+    """The text of a skill with its arguments filled in. `files` are relative to its `folder`.
+
+    If the skill was `run_by` a sub-agent, the text is the answer of that agent.
+    """
 
     name: str
     text: str
     folder: str
     files: tuple[str, ...] = ()
+    run_by: str = ""
 
     def for_model(self) -> str:
+        if self.run_by:
+            return f"Skill {self.name} was run by {self.run_by}, which answers:\n\n{self.text.strip()}"
         files = "".join(f"\n- {file}" for file in self.files)
         listed = (
             f"\nIts files, relative to that folder; read or run them when the text says so:{files}" if files else ""

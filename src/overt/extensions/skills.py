@@ -29,7 +29,7 @@ MOST_FILES = 100
 """Files of a skill that are listed for the model."""
 NAME = r"[^\W_]+([.-][^\W_]+)*"
 """Compiled at its first use: unchanged skills are not read again, and the first request waits for all of this."""
-UNSUPPORTED = ("model", "effort", "context", "agent", "background", "hooks", "shell", "runAs")
+UNSUPPORTED = ("model", "effort", "background", "hooks", "shell")
 """Keys of other programs that this version does not use yet."""
 BUILT_IN_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "built_in_skills")
 BUILT_IN = ExtensionFolder(path=BUILT_IN_FOLDER, scope="built-in", where="built-in")
@@ -41,7 +41,8 @@ class Skill(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     A trigger is a phrase, or a regular expression between slashes; a prompt that holds it brings the skill along.
     `paths` are patterns of files: when one is read or edited, the skill is offered. `allowed_tools` and
     `disallowed_tools` are permission rules for the turn in which it is loaded. `size` counts the characters of its
-    text. If it is not `for_model`, only the user starts it, with `/name`.
+    text. If it is not `for_model`, only the user starts it, with `/name`. With an `agent` it is not loaded but run by a
+    sub-agent with this profile.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Skill(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     disabled: bool = False
     for_model: bool = True
     for_user: bool = True
+    agent: str = ""
     size: int = 0
     problems: tuple[str, ...] = ()
 
@@ -202,9 +204,23 @@ def read_skill(path: str, *, where: str, folder: ExtensionFolder) -> Skill:
         disabled=fields.flag("disabled", usual=False),
         for_model=not fields.flag("disable-model-invocation", usual=False),
         for_user=fields.flag("user-invocable", usual=True),
+        agent=_read_agent(fields, problems),
         size=len(matter.body.strip()),
         problems=tuple(problems),
     )
+
+
+def _read_agent(fields: "_Fields", problems: list[str]) -> str:
+    """Return the profile of the sub-agent that runs the skill, or an empty string."""
+    agent, run_as, context = fields.text("agent"), fields.text("runAs"), fields.text("context")
+    for key, value, known in (("runAs", run_as, "subagent"), ("context", context, "fork")):
+        if value not in ("", known):
+            problems.append(f"`{key}` must be {known}, got {value!r}")
+    if run_as == "subagent" or context == "fork":
+        return agent or "general"
+    if agent:
+        problems.append("`agent` is used only with `runAs: subagent` or `context: fork`")
+    return ""
 
 
 def read_skill_file(path: str) -> "FrontMatter":

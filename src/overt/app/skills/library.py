@@ -67,7 +67,7 @@ class SkillLibrary:
         return skill_folders(self._setting)
 
     def _cache_path(self, folders: str) -> str:
-        name = sha256(f"1\n{self._setting.roots.project}\n{folders}".encode("utf-8", "surrogateescape")).hexdigest()
+        name = sha256(f"2\n{self._setting.roots.project}\n{folders}".encode("utf-8", "surrogateescape")).hexdigest()
         return os.path.join(self._setting.environment.cache_dir, "skills", f"{name[:32]}.json")
 
     @cached_property
@@ -147,7 +147,7 @@ class SkillLibrary:
 
     async def load(self, name: str, arguments: str) -> LoadedSkill:
         """Load a skill for the model, with its permission rules."""
-        skill = self._find_for_model(name)
+        skill = self.find(name)
         loaded = self.read(skill, arguments)
         self.activate(skill)
         return loaded
@@ -156,7 +156,8 @@ class SkillLibrary:
         """Return a library that loads skills without their permission rules."""
         return SkillLibrary(self._setting, session=self._session)
 
-    def _find_for_model(self, name: str) -> "Skill":
+    def find(self, name: str) -> "Skill":
+        """Return a skill that the model may load, or raise a ToolError that names similar ones."""
         skills = self.for_model
         wanted = name.strip().removeprefix("/")
         matches = [key for key in skills if key == wanted] or [

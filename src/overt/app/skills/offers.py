@@ -18,6 +18,9 @@ MOST_TRIGGERED = 3
 HINT = "The skill {name} is for files such as {path}. Load it with `skill` if it fits what you are doing."
 
 
+TRIGGERED_HINT = "The prompt that follows holds a trigger of the skill {name}. A sub-agent runs it: call `skill`."
+
+
 class SkillOffers:
     def __init__(self, library: SkillLibrary) -> None:
         self._library = library
@@ -32,6 +35,9 @@ class SkillOffers:
         skills = triggered_by((skill for skill in self._usable() if skill.triggers), prompt)
         messages: list[Message] = []
         for skill in [skill for skill in skills if self._where(skill) not in present][:MOST_TRIGGERED]:
+            if skill.agent:
+                messages.append(own_message(TRIGGERED_HINT.format(name=skill.name), "skill"))
+                continue
             try:
                 loaded = self._library.read(skill, "")
             except ToolError:

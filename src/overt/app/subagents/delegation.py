@@ -19,6 +19,7 @@ from overt.core.agents.profile import AgentProfile
 from overt.core.capabilities import AgentResult
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import TurnEnded
+from overt.core.settings import Rule
 from overt.core.text_fragments import Origin
 from overt.lib.redaction.redact import Redactor
 from overt.lib.translations import say
@@ -69,8 +70,13 @@ class Delegation:
     def for_call(self, call_id: str) -> "CallDelegation":
         return CallDelegation(self, call_id)
 
-    async def run(self, call_id: str, agent: str, prompt: str, description: str) -> AgentResult:
-        """Run a sub-agent to its end. Whatever ends it, it is closed with everything that it has started."""
+    async def run(
+        self, call_id: str, agent: str, prompt: str, description: str, *, rules: tuple[Rule, ...] = ()
+    ) -> AgentResult:
+        """Run a sub-agent to its end. Whatever ends it, it is closed with everything that it has started.
+
+        `rules` are permission rules that hold for it alone.
+        """
         profile = find_profile(self._session.setting, agent)
         if self.path.count("/") >= self._max_depth:
             raise ToolError(
@@ -80,6 +86,7 @@ class Delegation:
             )
         link = self._link_to(profile)
         conversation = await self._open_agent(link)
+        conversation.agent.runtime.gate.permissions.add_turn_rules(rules)
         try:
             return await self._run_to_end(conversation, link, prompt, call_id=call_id, description=description)
         finally:
@@ -159,8 +166,8 @@ class CallDelegation:
         self._delegation = delegation
         self._call_id = call_id
 
-    async def run(self, agent: str, prompt: str, description: str) -> AgentResult:
-        return await self._delegation.run(self._call_id, agent, prompt, description)
+    async def run(self, agent: str, prompt: str, description: str, *, rules: tuple[Rule, ...] = ()) -> AgentResult:
+        return await self._delegation.run(self._call_id, agent, prompt, description, rules=rules)
 
 
 def _result(end: TurnEnded, node: AgentNode, *, tokens: int) -> AgentResult:
