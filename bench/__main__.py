@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import box, search, sessions, snapshots, startup, steps, terminal, wholes, wires
+from bench import agents, box, search, sessions, snapshots, startup, steps, terminal, wholes, wires
 from bench.runs import OVERT, ROOT, Site
 from bench.table import Row, printed
 
@@ -23,6 +23,7 @@ SCENARIOS: dict[str, Callable[[Site], Iterator[Row]]] = {
     "growth": steps.growth,
     "twenty": wholes.twenty,
     "parallel": wholes.parallel,
+    "agents": agents.agents,
     "stream": wholes.stream,
     "wires": wires.wires,
     "search": search.search,
