@@ -215,7 +215,12 @@ def _bounded(agent: Agent, text: str) -> str:
 
 
 def _headline(request: CallRequest) -> str:
-    """Return what the call is about, in a few words: the pattern, if there is one, and the paths or the command."""
+    """Return what the call is about, in a few words: the pattern, if there is one, and the paths or the command.
+
+    Arguments that are about something else say so themselves with `headline()`.
+    """
+    if headline := getattr(request.mended.args, "headline", None):
+        return str(headline())
     pattern = getattr(request.mended.args, "pattern", "")
     places = [value for value in request.subject.values if not (pattern and value == ".")]
     return " ".join((*((pattern,) if pattern else ()), ", ".join(places))).strip()

@@ -99,6 +99,7 @@ async def open_conversation(
     )
     hands = Capabilities(workspace, history=lambda: session.history, effects=effects, services=services)
     fragments = Fragments(options, setting, opened.sandbox, redactor, skills)
+    fragments.read_only = parent is not None and parent.profile.planning
     is_new = not options.resume and not options.continue_last
     updates = ContextUpdates(
         fragments,

@@ -12,10 +12,13 @@ from overt.core.views import Plain
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prompt: Annotated[str, Meta(description="All it needs to know")]
     description: Annotated[str, Meta(description="3-5 words")] = ""
-    agent: str = "general"
+    agent: Annotated[str, Meta(description="general, or explore (only reads)")] = "general"
 
     def subjects(self) -> tuple[str, ...]:
         return (self.agent,)
+
+    def headline(self) -> str:
+        return f"{self.agent}: {' '.join((self.description or self.prompt).split())}"
 
 
 @tool(order=119, aliases="Task Agent agent delegate spawn_agent run_subagent subagent dispatch_agent", harmless=("*",))

@@ -84,6 +84,8 @@ class Fragments:
         skills: SkillLibrary | None = None,
     ) -> None:
         self.prompt = prefix_sources.built_in_prompt()
+        self.read_only = False
+        """The agent may not write in any mode."""
         self.setting = setting
         self._options = options
         self._sandbox = sandbox
@@ -287,6 +289,7 @@ class Fragments:
         """What holds now, by the names under which the model is told it. `network`: it was opened for this session."""
         config, interactive = self.setting.config, self._options.interactive
         permissions, sandbox, boxed = config.permissions, config.sandbox, self._sandbox.boxed
+        read_only, mode = self.read_only or not sandbox.write, "review" if self.read_only else mode
         max_steps = config.limits.max_steps if config.origin("agent.max_steps") != "default" else 0
         self._fixed_facts = self._fixed_facts or self._look_around()
         current = {
@@ -294,11 +297,11 @@ class Fragments:
             "Mode": environment_facts.describe_mode(
                 mode,
                 interactive=interactive,
-                read_only=not sandbox.write,
+                read_only=read_only,
                 dont_ask=permissions.dont_ask,
                 fallback=permissions.fallback,
             ),
-            "Sandbox": environment_facts.describe_sandbox(boxed=boxed, read_only=not sandbox.write),
+            "Sandbox": environment_facts.describe_sandbox(boxed=boxed, read_only=read_only),
             "Network": environment_facts.describe_network(is_open=network or sandbox.network or not boxed),
             "Limit": environment_facts.describe_limits(max_steps=max_steps, budget_usd=budget_usd),
         }

@@ -19,6 +19,7 @@ from overt.app.registries import Registries
 from overt.app.session_title import title_request
 from overt.config.paths import read_environment
 from overt.context.assemble import common_length
+from overt.core.agents.agent_events import AgentCharged
 from overt.core.events import Event, RequestSent, TitleSet, UserSpoke
 from overt.core.requests import Request
 from overt.core.spending.spend import Purpose, Spend, fold_spend
@@ -113,6 +114,8 @@ def request_costs(entries: Sequence[Entry[Event]]) -> dict[int, RequestCost]:
         before, spend = spend.last, fold_spend(spend, entry.data)
         if isinstance(entry.data, RequestSent):
             sent[entry.agent] = entry.seq
+        if isinstance(entry.data, AgentCharged):
+            continue  # the session of that agent holds the request
         if (charge := spend.last) and charge is not before:
             seq = entry.seq if isinstance(entry.data, TitleSet) else sent[entry.agent]
             costs[seq] = RequestCost(usage=charge.usage, possible=charge.possible, cost=charge.cost, ms=charge.ms)
