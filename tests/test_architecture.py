@@ -65,7 +65,7 @@ def test_no_test_file_is_too_long() -> None:
     assert {path.name for path in TESTS if len(path.read_text().splitlines()) > 600} == set()
 
 
-MAX_LINES = 90_600
+MAX_LINES = 90613
 """Of `src` as a whole. It rises only with a note that says what the lines buy."""
 
 
@@ -122,6 +122,7 @@ def test_the_tools_and_their_effects_are_exactly_these() -> None:
         "websearch": ["network"],
         "memory": ["memory"],
         "task": ["delegate"],
+        "ask": ["ask"],
     }
 
 
