@@ -17,7 +17,7 @@ from msgspec import Struct
 from overt.config._private_json import plain
 from overt.config.paths import is_present
 from overt.lib.paths import lies_in
-from overt.lib.read_file import read_regular
+from overt.lib.read_file import is_settled, read_regular
 
 CONFIGURATION = (
     *(f".overt/config.{ending}" for ending in ("json", "jsonc", "toml")),
@@ -38,15 +38,19 @@ SCRIPTS = tuple(".sh .bash .zsh .fish .py .js .mjs .cjs .ts .mts .rb .pl .php .l
 MOST_FILES = 1000
 MOST_BYTES = 32 * 1024 * 1024
 DEEPEST = 16
-CLOCK_STEP_NS = 50_000_000
-"""Two changes within a step of the file system's clock look like one, so a file that has just changed is read again."""
+UNREADABLE = "unreadable"
+"""In the place of a hash."""
 
 
 class ProjectFiles(Struct, frozen=True, kw_only=True):
-    """Names relative to the project → hash. With a `problem` nobody can vouch for it."""
+    """Names relative to the project → hash. With a `problem` nobody can vouch for it.
+
+    `looked_at` are all paths that decided what is in `files`, folders and absent ones included.
+    """
 
     files: dict[str, str] = {}
     problem: str = ""
+    looked_at: tuple[str, ...] = ()
 
 
 class _Excess(Exception):
@@ -55,42 +59,55 @@ class _Excess(Exception):
 
 def hash_project_files(project: str) -> ProjectFiles:
     files: dict[str, str] = {}
+    looked_at: list[str] = []
     left = MOST_BYTES
     try:
-        for name in names(project):
+        for name in names(project, looked_at):
             digest, size = _digest(os.path.join(project, name), left)
             left -= size
             files[plain(name)] = digest
     except _Excess as excess:
         return ProjectFiles(files=files, problem=str(excess))
-    return ProjectFiles(files=files)
+    return ProjectFiles(files=files, looked_at=tuple(dict.fromkeys(looked_at)))
 
 
-def names(project: str) -> Iterator[str]:
-    """Everything that counts, as far as it exists; what cannot be listed whole is an error of this module."""
+def names(project: str, looked_at: list[str] | None = None) -> Iterator[str]:
+    """Everything that counts, as far as it exists; what cannot be listed whole is an error of this module.
+
+    Every path that is looked at is added to `looked_at`.
+    """
+    looked_at = [] if looked_at is None else looked_at
+    looked_at += FILES
     listed = [name for name in FILES if is_present(os.path.join(project, name))]
     yield from listed
     for folder in FOLDERS:
-        for count, name in enumerate(_below(project, folder, DEEPEST), 1):
+        for count, name in enumerate(_below(project, folder, DEEPEST, looked_at), 1):
             if count > MOST_FILES:
                 raise _Excess(f"{folder} holds more than {MOST_FILES} files")
             listed.append(name)
             yield name
     for name in (*CONFIGURATION, *CLAUDE_SETTINGS):
         if name in listed:
-            scripts = [each for command in _hook_commands(project, name) for each in named_scripts(project, command)]
+            commands = tuple(_hook_commands(project, name))
+            looked_at += (each for command in commands for each in _named_paths(project, command))
+            scripts = [each for command in commands for each in named_scripts(project, command)]
             yield from (each for each in dict.fromkeys(scripts) if each not in listed)
             listed += scripts
 
 
 def named_scripts(project: str, command: str) -> tuple[str, ...]:
     """Return the scripts below the project that the command of a hook names, relative to the project."""
-    scripts: dict[str, None] = {}
+    return tuple(path for path in _named_paths(project, command) if _is_script(os.path.join(project, path)))
+
+
+def _named_paths(project: str, command: str) -> tuple[str, ...]:
+    """Return all words of a command that may be paths below the project, relative to it."""
+    paths: dict[str, None] = {}
     for word in re.findall(PATHS, command.replace("CLAUDE_PROJECT_DIR/", "")):
         path = os.path.normpath(word if lies_in(word, project) else os.path.join(project, word.lstrip("/")))
-        if path != project and lies_in(path, project) and _is_script(path):
-            scripts[os.path.relpath(path, project)] = None
-    return tuple(scripts)
+        if path != project and lies_in(path, project):
+            paths[os.path.relpath(path, project)] = None
+    return tuple(paths)
 
 
 def _is_script(path: str) -> bool:
@@ -144,8 +161,9 @@ def list_project_files(project: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _below(project: str, folder: str, depth: int) -> Iterator[str]:
+def _below(project: str, folder: str, depth: int, looked_at: list[str]) -> Iterator[str]:
     path = os.path.join(project, folder)
+    looked_at.append(folder)
     if os.path.islink(path) and not folder.startswith(FOREIGN_FOLDERS):
         raise _Excess(f"{plain(folder)} is a link; make it a folder")
     try:
@@ -160,8 +178,9 @@ def _below(project: str, folder: str, depth: int) -> Iterator[str]:
     for entry in listed:
         name = f"{folder}/{entry.name}"
         if entry.is_dir() if not entry.is_symlink() else os.path.isdir(entry.path):
-            yield from _below(project, name, depth - 1)
+            yield from _below(project, name, depth - 1, looked_at)
         else:
+            looked_at.append(name)
             yield name
 
 
@@ -182,11 +201,11 @@ def _digest(path: str, most: int) -> tuple[str, int]:
         started = time_ns()
         data, _ = read_regular(path, most)
     except OSError:
-        return "unreadable", 0
+        return UNREADABLE, 0
     if len(data) > most:
         raise _Excess(f"its files hold more than {MOST_BYTES // 1024 // 1024} MB")
     digest = _hash(link, data)
-    if started - facts.st_ctime_ns > CLOCK_STEP_NS:
+    if is_settled(facts.st_ctime_ns, started):
         _DIGESTS[path] = identity, digest, len(data)
     return digest, len(data)
 

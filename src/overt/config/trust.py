@@ -5,16 +5,30 @@ answer no longer stands: what was read is what is trusted.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from time import time_ns
 from typing import Literal
 
 from msgspec import Struct, ValidationError, convert
 
+from overt import __version__
 from overt.config._private_json import plain, read, update
 from overt.config.paths import KEY_VARIABLES, Environment
-from overt.config.project_files import CONFIGURATION, ProjectFiles, hash_project_files, list_project_files
+from overt.config.project_files import (
+    CLAUDE_SETTINGS,
+    CONFIGURATION,
+    FILES,
+    FOLDERS,
+    UNREADABLE,
+    ProjectFiles,
+    hash_project_files,
+    list_project_files,
+)
+from overt.core.codec import encode
 from overt.core.errors import ConfigError
-from overt.lib.read_file import read_regular
+from overt.lib.atomic import replace
+from overt.lib.read_file import is_settled, read_regular, stamp_files
 
 LARGEST_DOTENV = 256 * 1024
 MOST_NAMES = 5
@@ -38,6 +52,14 @@ class _Paths(Struct, frozen=True, kw_only=True):
 
     v: Literal[1]
     trusted: tuple[str, ...]
+
+
+class TrustStamp(Struct, frozen=True, kw_only=True):
+    """`paths` had this `stamp` when their content was that of the answer with the hash `answer`."""
+
+    answer: str
+    paths: tuple[str, ...]
+    stamp: str
 
 
 class TrustState(Struct, frozen=True, kw_only=True):
@@ -68,13 +90,20 @@ def trust_file(environment: Environment) -> str:
 def check_trust(environment: Environment, project: str) -> TrustState:
     """Everything a question needs: the answer, the files, and which of them are not as they were."""
     answer, warning = _answer(environment, project)
-    return _held(answer, project, warning)
+    return _held(environment, answer, project, warning)
 
 
-def _held(answer: TrustAnswer | None, project: str, warning: str = "") -> TrustState:
+def _held(environment: Environment, answer: TrustAnswer | None, project: str, warning: str = "") -> TrustState:
+    """Compare an answer with the files. They are read only if one of them changed since they were found to fit it."""
+    files = answer.files if answer is not None and answer.trusted else None
+    if files is not None and fits_stamp(environment, project, files):
+        return TrustState(project=project, answer=answer, now=ProjectFiles(files=files), stands=True, warning=warning)
+    started = time_ns()
     now = hash_project_files(project)
     changed = _changed(answer, now)
     stands = answer is not None and answer.files is not None and not changed and not (answer.trusted and now.problem)
+    if files is not None and stands:
+        _store_stamp(environment, project, now, started)
     return TrustState(project=project, answer=answer, now=now, changed=changed, stands=stands, warning=warning)
 
 
@@ -83,7 +112,7 @@ def trusted(environment: Environment, project: str) -> Trusted:
     answer, warning = _answer(environment, project)
     if answer is None or not answer.trusted:
         return Trusted(warning=warning or _ignored(project))
-    found = _held(answer, project)
+    found = _held(environment, answer, project)
     if found.stands:
         return Trusted(paths=frozenset({_name(project)}))
     if found.now.problem:
@@ -125,6 +154,7 @@ def untrust(environment: Environment, project: str) -> None:
         _read_answers,
         lambda answers: _content({each: answer for each, answer in (answers or {}).items() if each != name}),
     )
+    _delete_stamp(environment, project)
 
 
 def decide(environment: Environment, project: str, answer: TrustAnswer) -> None:
@@ -180,6 +210,65 @@ def _read_answers(content: object) -> dict[str, TrustAnswer] | None:
 
 def _content(answers: dict[str, TrustAnswer]) -> _File:
     return _File(v=2, folders={path: answers[path] for path in sorted(answers)})
+
+
+# ── stamps ───────────────────────────────────────────────────────────────────────────────────────────────
+#
+#     DATA/trust/<hash of the project's path>.json
+#
+# The files of a trusted folder are not read at every start: their stamp says that they are still the trusted ones.
+# It is that of all paths that decide, the absent ones too, and belongs to one answer of `trust.json`. Both are private
+# files of a folder that no command in the sandbox can write to.
+
+
+def fits_stamp(environment: Environment, project: str, files: Mapping[str, str]) -> bool:
+    """True if nothing has changed since the content of the files was found to be that of an answer."""
+    content, _ = read(_stamp_file(environment, project))
+    try:
+        stored = convert(content, TrustStamp)
+        return stored.answer == _hash_answer(files) and stored.stamp == stamp_files(project, stored.paths)[0]
+    except (ValidationError, OSError):
+        return False
+
+
+def _store_stamp(environment: Environment, project: str, now: ProjectFiles, started_ns: int) -> None:
+    """Remember files that were found to be the trusted ones after `started_ns`.
+
+    Those that changed only just before could change again within a tick of the clock, a link says nothing of what it
+    leads to, and a file that cannot be read may become readable: such folders are read again. So they are if the stamp
+    cannot be written.
+    """
+    if not now.files or UNREADABLE in now.files.values():
+        return
+    if any(os.path.islink(os.path.join(project, path)) for path in now.looked_at):
+        return
+    try:
+        stamp, newest = stamp_files(project, now.looked_at)
+        if is_settled(newest, started_ns):
+            path = _stamp_file(environment, project)
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            stored = TrustStamp(answer=_hash_answer(now.files), paths=now.looked_at, stamp=stamp)
+            replace(path, encode(stored), sync=False)
+    except (OSError, UnicodeEncodeError):
+        pass
+
+
+def _delete_stamp(environment: Environment, project: str) -> None:
+    try:
+        os.unlink(_stamp_file(environment, project))
+    except OSError:
+        pass  # it belongs to an answer that is no longer there
+
+
+def _stamp_file(environment: Environment, project: str) -> str:
+    name = sha256(os.fsencode(os.path.realpath(project))).hexdigest()
+    return os.path.join(environment.data_dir, "trust", f"{name[:32]}.json")
+
+
+def _hash_answer(files: Mapping[str, str]) -> str:
+    """Return a hash of an answer, and of the rules by which its files were looked for."""
+    rules = (__version__, FILES, CONFIGURATION, CLAUDE_SETTINGS, FOLDERS)
+    return sha256(encode((rules, sorted(files.items())))).hexdigest()
 
 
 # ── .env ─────────────────────────────────────────────────────────────────────────────────────────────────
