@@ -9,14 +9,15 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import agents, box, search, sessions, snapshots, startup, steps, terminal, wholes, wires
+from bench import agents, box, extensions, search, sessions, snapshots, startup, steps, terminal, wholes, wires
 from bench.runs import OVERT, ROOT, Site
 from bench.table import Row, printed
 
 SCENARIOS: dict[str, Callable[[Site], Iterator[Row]]] = {
     "version": startup.version,
     "first-request": startup.first_request,
-    "plugins": startup.plugins,
+    "skills": extensions.skills,
+    "plugins": extensions.plugins,
     "servers": startup.servers,
     "step": steps.reading,
     "shell": steps.shell,

@@ -1,9 +1,6 @@
 """From nothing to the first request, and what that request weighs."""
 
-import shutil
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from msgspec import json
@@ -13,7 +10,6 @@ from bench.server import Server, text
 from bench.table import Row, compared
 
 TOKENS = 2000
-EXAMPLE = Path(__file__).parent.parent / "examples/plugin"
 
 
 def version(site: Site) -> Iterator[Row]:
@@ -62,36 +58,6 @@ def servers(site: Site) -> Iterator[Row]:
             site.times(41), lambda: arrival("--mcp-config", str(config)), lambda: arrival()
         )
     yield compared("first request with five MCP servers (none)", with_servers, without, at_most=1.05)
-
-
-def plugins(site: Site) -> Iterator[Row]:
-    """Ten plugins, each with a hook, an MCP server and twenty more files, of which nothing is used."""
-    workspace = site.fresh("plugins")
-    for number in range(10):
-        name = f"plugin-{number}"
-        folder = site.fresh(f"source-{name}")
-        shutil.copytree(EXAMPLE, folder, dirs_exist_ok=True)
-        (folder / ".claude-plugin/plugin.json").write_bytes(json.encode({"name": name}))
-        for page in range(20):
-            (folder / f"page-{page}.md").write_text("text\n" * 100)
-        site.run([site.program, "plugin", "add", "--yes", str(folder)], cwd=workspace)
-    lock = site.home / ".config/overt/plugins.lock"
-    assert len(json.decode(lock.read_bytes())["plugins"]) == 10
-    aside = lock.with_name("aside")
-    time.sleep(3)  # until the stamps of the files count
-    with Server(site, "plugins", [text()], record="bodies") as server:
-
-        def arrival(*, enabled: bool) -> float:
-            if lock.exists() != enabled:
-                aside.rename(lock) if enabled else lock.rename(aside)
-            run = site.overt(server.port, workspace)
-            return server.arrivals()[0].at - run.began
-
-        arrival(enabled=True)
-        with_plugins, without = interleaved(
-            site.times(41), lambda: arrival(enabled=True), lambda: arrival(enabled=False)
-        )
-    yield compared("first request with ten plugins (none)", with_plugins, without, at_most=1.05)
 
 
 def prompt(site: Site) -> Iterator[Row]:
