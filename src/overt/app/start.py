@@ -45,6 +45,7 @@ from overt.sessions.resume import ResumedSession
 from overt.sessions.usage_ledger import LedgerWriter
 
 if TYPE_CHECKING:
+    from overt.app.hooks.firing import HookRunner
     from overt.app.hooks.session_hooks import SessionHooks, SessionSource
 
 
@@ -258,21 +259,28 @@ def _open_hooks(
         notify(mistake)
     if not tables.tables:
         return None
-    from overt.app.hooks.firing import HookRunner, HookSession  # late: 8 ms
-    from overt.app.hooks.session_hooks import SessionHooks  # late: 2 ms
-    from overt.extensions.hooks import read_hooks  # late: 1 ms
+    from overt.app.hooks.session_hooks import SessionHooks  # late: 1 ms
 
-    hooks = [hook for table in tables.tables for hook in read_hooks(table)]
-    whose = HookSession(
-        id=session.id,
-        setting=setting,
-        workspace=workspace,
-        redact=session.redaction.clean,
-        permissions=permissions,
-        history=lambda: session.history,
-        agent=parent.hook_agent if parent else None,
-    )
-    session_hooks = SessionHooks(HookRunner(hooks, whose), setting.roots.workspace, session.emit)
+    agent = parent.hook_agent if parent else None
+
+    def make_runner() -> "HookRunner":
+        from overt.app.hooks.firing import HookRunner, HookSession  # late: 8 ms
+        from overt.extensions.hooks import read_hooks  # late: 1 ms
+
+        hooks = [hook for table in tables.tables for hook in read_hooks(table)]
+        whose = HookSession(
+            id=session.id,
+            setting=setting,
+            workspace=workspace,
+            redact=session.redaction.clean,
+            permissions=permissions,
+            history=lambda: session.history,
+            agent=agent,
+        )
+        return HookRunner(hooks, whose)
+
+    events = frozenset(table.event for table in tables.tables)
+    session_hooks = SessionHooks(events, make_runner, setting.roots.workspace, session.emit, agent=agent)
     session.subscribe(session_hooks.see, name="hooks")
     return session_hooks
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.agent.permission_decision import CallRequest
 from overt.agent.permission_settings import PermissionState
 from overt.app.hooks.hook_process import HookCommand, HookRun, run_hook
 from overt.app.hooks.ledger import FiringLine, RunLine, add_line
+from overt.app.hooks.occasion import Firing, Occasion
 from overt.app.hooks.transcript import TranscriptCopy
 from overt.app.options import TO_CLAUDE
 from overt.app.session_workspace import SessionWorkspace
@@ -35,37 +35,6 @@ if TYPE_CHECKING:
 
 STRICTEST: tuple[HookVerdict, ...] = ("deny", "ask", "allow", "")
 LONGEST_SHOWN = 2000
-
-
-class Occasion(Struct, frozen=True, kw_only=True):
-    """An event that happens. `about` is what matchers are held against, `fields` is what hooks read of it.
-
-    `request` is the call that a tool event is about. `within_s` bounds the time that hooks have.
-    """
-
-    event: str
-    about: tuple[str, ...] = ("",)
-    fields: dict[str, object] = {}
-    request: CallRequest | None = None
-    agent: str = "main"
-    within_s: float = 0.0
-
-
-class Firing(Struct, frozen=True, kw_only=True):
-    """What the hooks of an event say together: deny before ask before allow. `origin` is that of the deciding hook.
-
-    `messages` are for the user, `failures` say which hooks failed and why.
-    """
-
-    runs: tuple[tuple[Hook, HookRun, HookReply], ...] = ()
-    verdict: HookVerdict = ""
-    reason: str = ""
-    origin: str = ""
-    updated_input: dict[str, object] | None = None
-    context: str = ""
-    stop: str = ""
-    messages: tuple[str, ...] = ()
-    failures: tuple[str, ...] = ()
 
 
 class HookSession(Struct, frozen=True, kw_only=True):
@@ -91,9 +60,6 @@ class HookRunner:
         cache_dir, cwd = self._setting.environment.cache_dir, self._setting.roots.workspace
         self.transcript = TranscriptCopy(cache_dir, session.id, cwd, self._setting.tools.find)
         self._trusted_files: dict[str, str] | None = None
-
-    def listens(self, event: str) -> bool:
-        return any(hook.event == event for hook in self.hooks)
 
     async def fire(self, occasion: Occasion) -> Firing:
         """Run what matches. Identical commands run once."""

@@ -9,9 +9,10 @@ from msgspec import Struct
 
 from overt.agent.permission_decision import CallRequest, read_request
 from overt.agent.permission_settings import PermissionState, Terms
-from overt.app.hooks.firing import Firing, HookRunner, HookSession, Occasion, combine
+from overt.app.hooks.firing import HookRunner, HookSession, combine
 from overt.app.hooks.hook_input import describe_call
 from overt.app.hooks.ledger import FiringLine, read_lines
+from overt.app.hooks.occasion import Firing, Occasion
 from overt.app.hooks.sources import find_hook_tables
 from overt.app.redaction.secrets import make_redactor
 from overt.app.session_workspace import SessionWorkspace

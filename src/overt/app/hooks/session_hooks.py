@@ -1,15 +1,15 @@
 """The hooks of one session: which events its calls, prompts and turns fire, and what becomes of the answers."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Collection
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
 from overt.agent.hooks import CompactionCause, HookJudgement, SubmittedPrompt
 from overt.agent.permission_decision import CallRequest
-from overt.app.hooks.firing import Firing, HookRunner, Occasion, combine
-from overt.app.hooks.hook_input import apply_changes, describe_call
+from overt.app.hooks.occasion import Firing, Occasion
 from overt.core.events import Event, Noticed, PermissionAsked, ToolFinished, TurnStarted
 from overt.core.history import History
 from overt.core.messages import Message, own_message
@@ -18,6 +18,10 @@ from overt.core.views import Output
 from overt.lib.logs.background import log_failure
 from overt.lib.translations import say
 from overt.safety.policy import Verdict
+
+if TYPE_CHECKING:
+    from overt.app.hooks.firing import HookRunner
+    from overt.app.subagents.parent_link import HookAgent
 
 SessionSource = Literal["startup", "resume", "clear", "compact", "fork"]
 MOST_OBJECTIONS = 8
@@ -31,10 +35,20 @@ class SessionHooks:
     """The `AgentHooks` of a session, and an `AnswerCheck` for Stop. `notify` shows a notice and records it.
 
     The session of a sub-agent fires SubagentStart and SubagentStop in place of SessionStart, SessionEnd and Stop.
+
+    The hooks listen to `events`. What runs them is made when one of these happens for the first time.
     """
 
-    def __init__(self, runner: HookRunner, root: str, notify: Callable[[Noticed], None]) -> None:
-        self.runner = runner
+    def __init__(
+        self,
+        events: Collection[str],
+        make_runner: "Callable[[], HookRunner]",
+        root: str,
+        notify: Callable[[Noticed], None],
+        *,
+        agent: "HookAgent | None" = None,
+    ) -> None:
+        self._events, self._make_runner, self._agent = events, make_runner, agent
         self._root, self._notify = root, notify
         self._start: asyncio.Task[Firing] | None = None
         self._tasks: set[asyncio.Task[Firing]] = set()
@@ -48,7 +62,11 @@ class SessionHooks:
         firing = await self._fire_for_call("PreToolUse", request, agent)
         if firing.stop:
             firing = replace(firing, verdict="deny", reason=firing.reason or firing.stop)
-        changed = apply_changes(request, firing.updated_input) if firing.updated_input is not None else None
+        changed = None
+        if firing.updated_input is not None:
+            from overt.app.hooks.hook_input import apply_changes  # late: 0.4 ms
+
+            changed = apply_changes(request, firing.updated_input)
         if changed and changed.error:
             why = f"the hook changed the arguments to something that cannot run: {changed.error}"
             firing, changed = replace(firing, verdict="deny", reason=why), None
@@ -78,8 +96,11 @@ class SessionHooks:
         self, event: str, request: CallRequest, agent: str, more: dict[str, object] | None = None
     ) -> Firing:
         """Fire an event for a call, once for each file of a patch, and combine the answers."""
-        if not self.runner.listens(event):
+        if event not in self._events:
             return Firing()
+        from overt.app.hooks.firing import combine  # late: 3 ms
+        from overt.app.hooks.hook_input import describe_call  # late: 0.4 ms
+
         occasions = (
             Occasion(
                 event=event,
@@ -95,7 +116,7 @@ class SessionHooks:
             )
             for shown in describe_call(request, self._root)
         )
-        firings = await asyncio.gather(*map(self.runner.fire, occasions))
+        firings = await asyncio.gather(*map(self._runner.fire, occasions))
         return self._show(combine([run for firing in firings for run in firing.runs]), event)
 
     # ── prompts and turns ────────────────────────────────────────────────────────────────────────────────
@@ -110,11 +131,11 @@ class SessionHooks:
 
     async def find_objection(self, history: History) -> str:
         """Return why Stop hooks want the turn to go on, at most a few times in one turn."""
-        agent = self.runner.agent
+        agent = self._agent
         answer = next((each.text() for each in reversed(history.messages) if each.role == "assistant"), "")
         fields: dict[str, object] = {"stop_hook_active": self._objections > 0, "last_assistant_message": answer}
-        if agent:
-            fields["agent_transcript_path"] = self.runner.transcript.path
+        if agent and "SubagentStop" in self._events:
+            fields["agent_transcript_path"] = self._runner.transcript.path
         event = "SubagentStop" if agent else "Stop"
         firing = await self._fire(event, fields, agent.type if agent else "")
         self._stop_reason = ""
@@ -139,7 +160,7 @@ class SessionHooks:
     async def after_compaction(self, cause: CompactionCause) -> tuple[Message, ...]:
         trigger = "manual" if cause == "asked" else "auto"
         await self._fire("PostCompact", {"trigger": trigger}, trigger)
-        if self.runner.agent:
+        if self._agent:
             return ()
         firing = await self._fire("SessionStart", {"source": "compact"}, "compact")
         return _as_context("SessionStart", firing.context)
@@ -148,8 +169,9 @@ class SessionHooks:
 
     def begin(self, source: SessionSource) -> None:
         """Fire SessionStart without waiting for it; `open_turn` does."""
-        occasion = Occasion(event="SessionStart", about=(source,), fields={"source": source})
-        self._start = asyncio.get_running_loop().create_task(self.runner.fire(occasion))
+        if "SessionStart" in self._events:
+            occasion = Occasion(event="SessionStart", about=(source,), fields={"source": source})
+            self._start = asyncio.get_running_loop().create_task(self._runner.fire(occasion))
 
     async def open_turn(self, prompt: str, *, typed: bool) -> SubmittedPrompt:
         """Wait for the hooks of SessionStart, and ask those of UserPromptSubmit unless the user has typed a command.
@@ -157,7 +179,7 @@ class SessionHooks:
         What the hooks of SessionStart add goes before the first prompt that is not refused. A sub-agent gets its prompt
         from a model: that is no prompt of the user.
         """
-        if agent := self.runner.agent:
+        if agent := self._agent:
             firing = await self._fire("SubagentStart", {}, agent.type)
             return SubmittedPrompt(along=_as_context("SubagentStart", firing.context))
         if self._start:
@@ -173,9 +195,9 @@ class SessionHooks:
         """Fire Notification when the user is asked something."""
         if isinstance(event, TurnStarted):
             self._objections, self._stop_reason = 0, ""
-        if not isinstance(event, PermissionAsked | FormAsked) or not self.runner.listens("Notification"):
+        if not isinstance(event, PermissionAsked | FormAsked) or "Notification" not in self._events:
             return
-        if self.runner.agent:
+        if self._agent:
             return  # the session at the root sees the question too
         kind, message = "elicitation_dialog", "Overt needs your input"
         if isinstance(event, PermissionAsked):
@@ -192,13 +214,20 @@ class SessionHooks:
             _, waiting = await asyncio.wait(tasks, timeout=END_WITHIN_S)
             for task in waiting:
                 task.cancel()
-        if not self.runner.agent:
+        if "SessionEnd" in self._events and not self._agent:
             occasion = Occasion(event="SessionEnd", about=(reason,), fields={"reason": reason}, within_s=END_WITHIN_S)
-            await self.runner.fire(occasion)
-        self.runner.transcript.delete()
+            await self._runner.fire(occasion)
+        if "_runner" in self.__dict__:
+            self._runner.transcript.delete()
+
+    @cached_property
+    def _runner(self) -> "HookRunner":
+        return self._make_runner()
 
     async def _fire(self, event: str, fields: dict[str, object], about: str = "") -> Firing:
-        return self._show(await self.runner.fire(Occasion(event=event, about=(about,), fields=fields)), event)
+        if event not in self._events:
+            return Firing()
+        return self._show(await self._runner.fire(Occasion(event=event, about=(about,), fields=fields)), event)
 
     def _show(self, firing: Firing, event: str) -> Firing:
         """Show what hooks say to the user, and that they failed; keep that one wants the turn to end."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from msgspec import DecodeError
 
 from overt.app.diagnostics.event_loop import run_async
-from overt.app.hooks.firing import Firing
 from overt.app.hooks.inspect import describe_firing, hook_lines, hook_rows, ledger_lines, try_event
+from overt.app.hooks.occasion import Firing
 from overt.app.registries import Registries
 from overt.cli.output import print_lines, print_result, setting_of
 from overt.cli.parse import FOLDER, CommandLine, Flag, ParsedCommandLine, parse
