@@ -18,6 +18,7 @@ from overt.extensions.plugins.lock import (
     read_lock,
     write_lock,
 )
+from overt.lib import read_file
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def swap_folder(root: Path) -> None:
 def test_a_changed_copy_is_named_whatever_was_recorded(
     copy: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], object], problem: str
 ) -> None:
-    monkeypatch.setattr(lock_module, "SETTLED_S", -1.0)
+    monkeypatch.setattr(read_file, "SETTLED_NS", -1)
     plugin = locked(copy)
     known = check_copy(str(copy), plugin, "")
     assert known[0] == "" and known[1]
@@ -72,7 +73,7 @@ def test_a_changed_copy_is_named_whatever_was_recorded(
 
 
 def test_a_recorded_stamp_spares_the_hashing(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock_module, "SETTLED_S", -1.0)
+    monkeypatch.setattr(read_file, "SETTLED_NS", -1)
     plugin = locked(copy)
     _, stamp = check_copy(str(copy), plugin, "")
     monkeypatch.setattr(lock_module, "hash_file", lambda path: pytest.fail("hashed"))
@@ -80,7 +81,7 @@ def test_a_recorded_stamp_spares_the_hashing(copy: Path, monkeypatch: pytest.Mon
 
 
 def test_a_stamp_of_files_that_were_just_written_is_not_recorded(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock_module, "SETTLED_S", 3600.0)
+    monkeypatch.setattr(read_file, "SETTLED_NS", 3600 * 10**9)
     assert check_copy(str(copy), locked(copy), "") == ("", "")
 
 

@@ -1,6 +1,7 @@
 """The hooks of a run: collected from the configuration, from Claude Code's settings files and from plugins."""
 
 import os
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -31,7 +32,12 @@ class HookTables(Struct, frozen=True, kw_only=True):
 
 
 def load_hook_tables(
-    environment: Environment, config: Config, *, project: str, trusted: bool, plugins: tuple[PluginHooks, ...] = ()
+    environment: Environment,
+    config: Config,
+    *,
+    project: str,
+    trusted: bool,
+    plugins: Iterable[HookTables] = (),
 ) -> HookTables:
     """Collect the hooks: those of our own files first. Nothing of a project counts unless it is trusted."""
     collected = _Collection(environment.home)
@@ -40,9 +46,17 @@ def load_hook_tables(
     if trusted and config.recipe.foreign:
         for name in CLAUDE_SETTINGS:
             collected.add_file(os.path.join(project, name), shown=name, of_project=True)
-    for plugin in plugins:
-        collected.add_file(plugin.path, shown=plugin.shown, root=plugin.root, data=plugin.data)
+    for tables in plugins:
+        collected.tables += tables.tables
+        collected.mistakes += tables.mistakes
     return HookTables(tables=(*config.hooks, *collected.tables), mistakes=tuple(collected.mistakes))
+
+
+def read_plugin_hooks(home: str, files: Iterable[PluginHooks]) -> HookTables:
+    collected = _Collection(home)
+    for file in files:
+        collected.add_file(file.path, shown=file.shown, root=file.root, data=file.data)
+    return HookTables(tables=tuple(collected.tables), mistakes=tuple(collected.mistakes))
 
 
 class _Collection:

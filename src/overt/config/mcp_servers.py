@@ -19,7 +19,7 @@ from overt.config.server_sources import (
     local_servers_file,
     user_only_keys,
 )
-from overt.core.codec import decode
+from overt.core.codec import decode, encode
 from overt.core.errors import ConfigError
 from overt.core.settings import OAuthClient, ServerEntry
 from overt.lib.paths import display_path
@@ -100,6 +100,18 @@ def parse_server(name: str, table: dict[str, object]) -> ServerEntry:
     if not entry.command and not entry.url:
         raise ConfigError(f"the MCP server `{name}` needs a `command` or a `url`")
     return entry
+
+
+def fill_own_variables(server: ServerOfPlugin, environment: Environment) -> ServerOfPlugin:
+    """Fill in the variables of a plugin's server if it names no others; else all of them are filled in by a session."""
+    variables = server.variables or {}
+    if not {match[1] or match[3] for match in VARIABLE.finditer(encode(server.entry).decode())} <= variables.keys():
+        return server
+    try:
+        entry = _expand(server.entry, replace(environment, variables=variables), {})
+    except ConfigError:
+        return server  # a session says what is wrong with it
+    return ServerOfPlugin(entry=entry)
 
 
 class _Collection:

@@ -24,6 +24,11 @@ class ServerOfPlugin(Struct, frozen=True, kw_only=True):
     entry: ServerEntry
     variables: dict[str, str] | None = None
 
+    @property
+    def is_complete(self) -> bool:
+        """True if nothing of the session or of other files decides what is in the entry."""
+        return self.variables is None and not (self.entry.of_project and user_only_keys(self.entry))
+
 
 class Servers(Struct, frozen=True, kw_only=True):
     """The servers with their variables filled in, those that are disabled included.

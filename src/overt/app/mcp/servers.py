@@ -8,9 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.app.plugins.enabled import enabled_plugins
-from overt.app.plugins.enabled_plugin import EnabledPlugins
 from overt.app.setting import Setting
-from overt.config.server_sources import MCP_FILE, ServerOfPlugin, Servers, local_servers_file
+from overt.config.server_sources import MCP_FILE, Servers, local_servers_file
 from overt.config.trust import check_trust
 from overt.core.errors import ConfigError
 from overt.core.settings import ServerEntry
@@ -20,7 +19,6 @@ from overt.lib.web_url import host_of
 from overt.providers.transport.address import is_loopback
 
 Scope = Literal["local", "project", "user", "plugin"]
-NONE = Servers()
 
 
 class ServerRow(Struct, frozen=True, kw_only=True):
@@ -53,9 +51,12 @@ def load_servers(setting: Setting) -> Servers:
     has_file = os.path.lexists(os.path.join(project, MCP_FILE))
     has_local = os.path.lexists(local_servers_file(environment, project))
     plugins = enabled_plugins(setting)
-    has_plugins = any(plugin.servers for plugin in plugins.plugins)
-    if not (setting.config.mcp_servers or setting.server_flags.configs or has_file or has_local or has_plugins):
-        return Servers(mistakes=plugins.warnings) if plugins.warnings else NONE
+    of_plugins = tuple(server for plugin in plugins.plugins for server in plugin.servers)
+    flags = setting.server_flags
+    has_others = bool(setting.config.mcp_servers or flags.configs or flags.strict or has_file or has_local)
+    if not has_others and all(server.is_complete for server in of_plugins):
+        by_name = {server.entry.name: server.entry for server in of_plugins}
+        return Servers(entries=tuple(by_name.values()), mistakes=plugins.warnings)
     from overt.config.mcp_servers import load_servers as load  # late: 2 ms
 
     trusted, trusted_hash = setting.trust.has(project), ""
@@ -63,23 +64,16 @@ def load_servers(setting: Setting) -> Servers:
         state = check_trust(environment, project)
         trusted = state.stands and state.answer is not None and state.answer.trusted
         trusted_hash = state.now.files.get(MCP_FILE, "")
-    of_plugins, mistakes = _plugin_servers(plugins) if has_plugins else ((), ())
     servers = load(
         environment,
         setting.config,
         project=project,
         trusted=trusted,
-        flags=setting.server_flags,
+        flags=flags,
         plugins=of_plugins,
         trusted_hash=trusted_hash,
     )
-    return replace(servers, mistakes=(*servers.mistakes, *plugins.warnings, *mistakes))
-
-
-def _plugin_servers(plugins: EnabledPlugins) -> tuple[tuple[ServerOfPlugin, ...], tuple[str, ...]]:
-    from overt.app.plugins.servers import plugin_servers  # late: 3 ms
-
-    return plugin_servers(plugins.plugins)
+    return replace(servers, mistakes=(*servers.mistakes, *plugins.warnings))
 
 
 def configured_servers(setting: Setting) -> list[tuple[Scope, ServerEntry]]:
@@ -90,7 +84,8 @@ def configured_servers(setting: Setting) -> list[tuple[Scope, ServerEntry]]:
     found: list[tuple[Scope, ServerEntry]] = [
         ("user", entry) for entry in setting.config.mcp_servers if not entry.of_project
     ]
-    found = [*(("plugin", each.entry) for each in _plugin_servers(enabled_plugins(setting))[0]), *found]
+    plugins = enabled_plugins(setting).plugins
+    found = [*(("plugin", each.entry) for plugin in plugins for each in plugin.servers), *found]
     found += [("local", entry) for entry in local_servers(environment, project).entries]
     found += [("project", entry) for entry in project_servers(project).entries]
     found += [("project", entry) for entry in _own_project_servers(setting)]

@@ -1,24 +1,29 @@
-"""Compare the installed plugins with the locks, and remember the stamps of those that were hashed."""
+"""Compare the installed plugins with the locks, and remember the stamps of those that were hashed, and their parts."""
 
 import os
 from collections.abc import Sequence
 
 from msgspec import ValidationError, json
+from msgspec.structs import replace as replace_fields
 
-from overt.app.plugins.enabled_plugin import EnabledPlugin, EnabledPlugins, Scope, lock_path
+from overt.app.plugins.enabled_plugin import (
+    CheckedPlugin,
+    CheckedPlugins,
+    EnabledPlugin,
+    EnabledPlugins,
+    Scope,
+    checked_file,
+    copies_folder,
+    hash_locks,
+    lock_path,
+    read_private,
+)
 from overt.app.setting import Setting
+from overt.config.hook_sources import PluginHooks, read_plugin_hooks
 from overt.core.codec import encode
 from overt.core.errors import OvertError
-from overt.extensions.plugins.lock import LockedPlugin, check_copy, read_lock
+from overt.extensions.plugins.lock import LockedPlugin, check_copy, read_lock, stamped_paths
 from overt.lib.atomic import replace
-from overt.lib.read_file import read_regular
-
-MOST_STAMP_BYTES = 1024 * 1024
-
-
-def copies_folder(setting: Setting) -> str:
-    """Return where plugins are installed: commands in the sandbox can read it and never write to it."""
-    return os.path.join(os.path.realpath(setting.environment.data_dir), "plugins")
 
 
 def copy_root(setting: Setting, name: str, plugin: LockedPlugin) -> str:
@@ -43,35 +48,41 @@ def locked_plugins(
     return plugins, mistakes
 
 
-def check_plugins(setting: Setting, scopes: Sequence[Scope]) -> EnabledPlugins:
+def check_plugins(setting: Setting, scopes: Sequence[Scope], locks: str = "") -> EnabledPlugins:
+    """Compare all copies with the locks. With the hash of the `locks`, the result is remembered if no plugin is off."""
     locked, mistakes = locked_plugins(setting, scopes)
     copies, data = copies_folder(setting), data_folder(setting, "")
     stamps = _read_stamps(setting)
-    seen: dict[str, str] = {}
-    plugins: list[EnabledPlugin] = []
+    checked: list[CheckedPlugin] = []
     problems: dict[str, str] = {}
-    for name, (scope, plugin) in sorted(locked.items()):
-        root = os.path.join(copies, name, plugin.digest)
-        problem, stamp = check_copy(root, plugin, stamps.get(plugin.digest, ""))
+    for name, (scope, locked_plugin) in sorted(locked.items()):
+        root = os.path.join(copies, name, locked_plugin.digest)
+        problem, stamp = check_copy(root, locked_plugin, stamps.get(locked_plugin.digest, ""))
         if problem:
             problems[name] = problem
             continue
-        if stamp:
-            seen[plugin.digest] = stamp
-        plugins.append(
-            EnabledPlugin(
-                name=name,
-                root=root,
-                data=os.path.join(data, name),
-                scope=scope,
-                hooks=plugin.hooks,
-                servers=plugin.servers,
-                network=plugin.network,
-            )
-        )
+        plugin = EnabledPlugin(name=name, root=root, data=os.path.join(data, name), scope=scope)
+        plugin = _read_parts(plugin, locked_plugin, setting)
+        checked.append(CheckedPlugin(plugin=plugin, paths=stamped_paths(locked_plugin.files), stamp=stamp))
+    seen = {locked[each.plugin.name][1].digest: each.stamp for each in checked if each.stamp}
     if any(stamps.get(digest) != stamp for digest, stamp in seen.items()):
-        _write_stamps(setting, {**stamps, **seen})
-    return EnabledPlugins(plugins=tuple(plugins), problems=problems, mistakes=tuple(mistakes))
+        _write(_stamp_file(setting), {**stamps, **seen})
+    is_whole = not (problems or mistakes) and all(each.stamp for each in checked)
+    if is_whole and locks and hash_locks(setting, scopes) == locks:  # the locks are still what was read
+        _write(checked_file(setting, scopes), CheckedPlugins(locks=locks, plugins=tuple(checked)))
+    return EnabledPlugins(plugins=tuple(each.plugin for each in checked), problems=problems, mistakes=tuple(mistakes))
+
+
+def _read_parts(plugin: EnabledPlugin, locked: LockedPlugin, setting: Setting) -> EnabledPlugin:
+    """Return a plugin with its hooks and servers. A file that changes meanwhile no longer has its stamp."""
+    environment = setting.environment
+    files = (PluginHooks(os.path.join(plugin.root, path), plugin.root, plugin.data) for path in locked.hooks)
+    plugin = replace_fields(plugin, hooks=read_plugin_hooks(environment.home, files))
+    if not locked.servers:
+        return plugin
+    from overt.app.plugins.servers import add_servers  # late: 3 ms
+
+    return add_servers(plugin, locked.servers, environment, network=locked.network)
 
 
 def _stamp_file(setting: Setting) -> str:
@@ -80,15 +91,14 @@ def _stamp_file(setting: Setting) -> str:
 
 def _read_stamps(setting: Setting) -> dict[str, str]:
     try:
-        data, status = read_regular(_stamp_file(setting), MOST_STAMP_BYTES, os.O_NOFOLLOW)
-        return json.decode(data, type=dict[str, str]) if status.st_uid == os.getuid() else {}
+        return json.decode(read_private(_stamp_file(setting)), type=dict[str, str])
     except (OSError, ValidationError, ValueError):
         return {}
 
 
-def _write_stamps(setting: Setting, stamps: dict[str, str]) -> None:
-    """Record stamps. If that fails, the files are hashed again next time."""
+def _write(path: str, value: object) -> None:
+    """Remember what was found. If that fails, the files are hashed again next time."""
     try:
-        replace(_stamp_file(setting), encode(stamps), sync=False)
-    except OSError:
+        replace(path, encode(value), sync=False)
+    except (OSError, UnicodeEncodeError):
         pass

@@ -1,14 +1,31 @@
 """The plugins that a session uses. Cheap to import and to call: every session begins with it.
 
-Only the lock files are read and the installed files are looked at; they are hashed if one of them changed.
+    DATA/plugins/NAME/DIGEST/       an installed copy
+    DATA/plugins/checked-….json     what the last check of them found
+
+If the locks are those of the last check and no installed file has changed since, its result is used. Else the files of
+plugins that changed are hashed. Commands in the sandbox can read the folder and never write to it.
 """
 
 import os
+from collections.abc import Sequence
 
-from overt.app.plugins.enabled_plugin import NONE, EnabledPlugins, Scope, lock_path
+from msgspec import ValidationError, json
+
+from overt.app.plugins.enabled_plugin import (
+    NONE,
+    CheckedPlugins,
+    EnabledPlugins,
+    Scope,
+    checked_file,
+    hash_locks,
+    lock_path,
+    read_private,
+)
 from overt.app.setting import Setting
 from overt.core.errors import OvertError
 from overt.extensions.discovery import ExtensionFolder
+from overt.lib.read_file import stamp_files
 
 
 def enabled_plugins(setting: Setting) -> EnabledPlugins:
@@ -48,9 +65,26 @@ def _look(setting: Setting) -> EnabledPlugins:
     ]
     if not scopes:
         return NONE
+    locks = hash_locks(setting, scopes)
+    if locks and (known := _read_unchanged(setting, scopes, locks)):
+        return known
     from overt.app.plugins.check_copies import check_plugins  # late: 2 ms
 
-    return check_plugins(setting, scopes)
+    return check_plugins(setting, scopes, locks)
+
+
+def _read_unchanged(setting: Setting, scopes: Sequence[Scope], locks: str) -> EnabledPlugins | None:
+    """Return the plugins as the last check found them, or None if a lock or a file of one is another one now."""
+    try:
+        checked = json.decode(read_private(checked_file(setting, scopes)), type=CheckedPlugins)
+        if checked.locks != locks:
+            return None
+        for each in checked.plugins:
+            if stamp_files(each.plugin.root, each.paths)[0] != each.stamp:
+                return None
+    except (OSError, ValidationError, ValueError):
+        return None
+    return EnabledPlugins(plugins=tuple(each.plugin for each in checked.plugins))
 
 
 def plugin_folders(setting: Setting) -> tuple[ExtensionFolder, ...]:
@@ -58,13 +92,4 @@ def plugin_folders(setting: Setting) -> tuple[ExtensionFolder, ...]:
     return tuple(
         ExtensionFolder(path=plugin.root, scope="plugin", where=f"plugin {plugin.name}", namespace=plugin.name)
         for plugin in enabled_plugins(setting).plugins
-    )
-
-
-def plugin_hook_files(setting: Setting) -> tuple[tuple[str, str, str], ...]:
-    """Return each hook file of a plugin: its path, the root of the plugin, and the folder it may write to."""
-    return tuple(
-        (os.path.join(plugin.root, path), plugin.root, plugin.data)
-        for plugin in enabled_plugins(setting).plugins
-        for path in plugin.hooks
     )

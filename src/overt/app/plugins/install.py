@@ -10,8 +10,8 @@ from tempfile import mkdtemp
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.app.plugins.check_copies import check_plugins, copies_folder, copy_root, data_folder, locked_plugins
-from overt.app.plugins.enabled_plugin import PROJECT_LOCK, Scope, lock_path
+from overt.app.plugins.check_copies import check_plugins, copy_root, data_folder, locked_plugins
+from overt.app.plugins.enabled_plugin import PROJECT_LOCK, Scope, copies_folder, lock_path
 from overt.app.plugins.servers import read_plugin_server
 from overt.app.plugins.sources import fetch_plugin
 from overt.app.setting import Setting

@@ -1,11 +1,13 @@
 """The MCP servers that plugins bring, as entries of the configuration."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
 from overt.app.plugins.enabled_plugin import EnabledPlugin
+from overt.config.mcp_servers import fill_own_variables
+from overt.config.paths import Environment
 from overt.config.reading.server_keys import read_name, read_server
 from overt.config.server_sources import ServerOfPlugin
 from overt.core.errors import ConfigError, OvertError
@@ -13,24 +15,25 @@ from overt.core.settings import ServerEntry
 from overt.extensions.plugins.lock import PluginServer
 
 
-def plugin_servers(plugins: Sequence[EnabledPlugin]) -> tuple[tuple[ServerOfPlugin, ...], tuple[str, ...]]:
-    """Return the servers of plugins, and what is wrong with those that are left out."""
-    servers: list[ServerOfPlugin] = []
+def add_servers(
+    plugin: EnabledPlugin, servers: Mapping[str, PluginServer], environment: Environment, *, network: bool
+) -> EnabledPlugin:
+    """Return a plugin with its servers, and with what is wrong with those that are left out."""
+    entries: list[ServerOfPlugin] = []
     mistakes: list[str] = []
-    for plugin in plugins:
-        variables = plugin_variables(plugin.root, plugin.data)
-        for name, server in plugin.servers.items():
-            try:
-                entry = read_plugin_server(plugin.name, name, server, warn=mistakes.append)
-                entry = replace(entry, network=plugin.network, of_project=plugin.scope == "project")
-                if server.portable:
-                    servers.append(ServerOfPlugin(entry=_fill_portable(entry, server, plugin)))
-                else:
-                    entry = replace(entry, environment={**entry.environment, **variables})
-                    servers.append(ServerOfPlugin(entry=entry, variables=variables))
-            except OvertError as error:
-                mistakes.append(f"{error.message}; this server is not used")
-    return tuple(servers), tuple(mistakes)
+    variables = plugin_variables(plugin.root, plugin.data)
+    for name, server in servers.items():
+        try:
+            entry = read_plugin_server(plugin.name, name, server, warn=mistakes.append)
+            entry = replace(entry, network=network, of_project=plugin.scope == "project")
+            if server.portable:
+                entries.append(ServerOfPlugin(entry=_fill_portable(entry, server, plugin)))
+            else:
+                entry = replace(entry, environment={**entry.environment, **variables})
+                entries.append(fill_own_variables(ServerOfPlugin(entry=entry, variables=variables), environment))
+        except OvertError as error:
+            mistakes.append(f"{error.message}; this server is not used")
+    return replace(plugin, servers=tuple(entries), mistakes=tuple(mistakes))
 
 
 def plugin_variables(root: str, data: str) -> dict[str, str]:

@@ -1,23 +1,22 @@
 """`plugins.lock`: which plugins are enabled, with the hash of every file the user consented to.
 
-The installed copy of a plugin is `PLUGINS/<name>/<digest>`. Its files are hashed when the stamp of the copy (change
-time, inode and size of every file and folder) is not the one that was recorded after the last full check. A program
-cannot set the change time of a file, so the stamp also catches a file whose size and modification time were restored.
+The installed copy of a plugin is `PLUGINS/<name>/<digest>`. Its files are hashed when the stamp of all its files and
+folders is not the one that was recorded after the last full check.
 """
 
 import os
 import re
 import stat
-import time
 from collections.abc import Mapping
 from hashlib import sha256
+from time import time_ns
 from typing import Literal
 
 from msgspec import Struct, ValidationError, json
 
 from overt.core.errors import OvertError
 from overt.lib.atomic import replace
-from overt.lib.read_file import read_regular
+from overt.lib.read_file import is_settled, read_regular, stamp_files
 
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 """Of a plugin. Two dots in a row are refused apart from it."""
@@ -25,8 +24,6 @@ LOCK_FILE = "plugins.lock"
 MOST_LOCK_BYTES = 16 * 1024 * 1024
 MOST_FILES = 5000
 MOST_BYTES = 256 * 1024 * 1024
-SETTLED_S = 2.0
-"""A stamp counts only if no file changed so shortly before: two changes within a tick of the clock look alike."""
 HEX = frozenset("0123456789abcdef")
 RUNS = "+x"
 """Follows the hash of a file that is executable."""
@@ -131,41 +128,33 @@ def list_files(root: str) -> list[str]:
     )
 
 
-def stamp_of(root: str, files: Mapping[str, str]) -> tuple[str, float]:
-    """Return the stamp of an installed copy, and when a file or folder of it changed last. Empty if one is missing.
-
-    Each change of content, mode, owner or modification time sets the change time; another file has another inode.
-    """
+def stamped_paths(files: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the paths that the stamp of an installed copy is made of: all files, and all folders that hold them."""
     folders = {path.rpartition("/")[0] for path in files}
     for folder in tuple(folders):
         while folder := folder.rpartition("/")[0]:
             folders.add(folder)
-    marks: list[int] = []
-    try:
-        for path in (*sorted({"", *folders}), *files):
-            status = os.lstat(f"{root}/{path}")
-            marks += (status.st_ctime_ns, status.st_ino, status.st_size)
-    except OSError:
-        return "", 0.0
-    return sha256(repr(marks).encode()).hexdigest(), max(marks[::3]) / 1e9
+    return (".", *sorted(folders - {""}), *sorted(files))
 
 
 def check_copy(root: str, plugin: LockedPlugin, known_stamp: str) -> tuple[str, str]:
     """Compare an installed copy with the lock. Return what is wrong, if anything, and the stamp to record, if any."""
-    stamp, newest = stamp_of(root, plugin.files)
-    if stamp and stamp == known_stamp:
-        return "", stamp
-    if not os.path.isdir(root):
+    paths, started = stamped_paths(plugin.files), time_ns()
+    try:
+        stamp, newest = stamp_files(root, paths)
+    except OSError:
         return "it is not installed here", ""
+    if stamp == known_stamp:
+        return "", stamp
     if digest_of(plugin.files) != plugin.digest:
         return "its entry in the lock does not fit its digest", ""
     try:
         problem = _difference(root, plugin.files)
+        if problem or stamp_files(root, paths)[0] != stamp:
+            return problem, ""
     except OSError as error:
         return f"{error.filename or root} cannot be read: {error.strerror}", ""
-    if problem or not stamp or stamp_of(root, plugin.files)[0] != stamp:
-        return problem, ""
-    return "", stamp if time.time() - newest > SETTLED_S else ""
+    return "", stamp if is_settled(newest, started) else ""
 
 
 def _difference(root: str, files: Mapping[str, str]) -> str:
