@@ -1,7 +1,9 @@
 """A background command that ends is announced once: to the model in a message, to the person in a notice."""
 
+from collections.abc import Iterable
+
 from overt.agent.agent import Agent
-from overt.core.capabilities import EndedJob
+from overt.core.capabilities import EndedJob, JobState
 from overt.core.events import Noticed, UserSpoke
 from overt.core.messages import own_message
 from overt.lib.translations import say
@@ -22,6 +24,12 @@ def announce_ended_jobs(agent: Agent, *, steered: bool) -> list[UserSpoke | Noti
             notice = say("jobs.has_ended", id=job.id, command=command, code=job.code)
         events.append(Noticed(agent=agent.spec.path, text=notice, level="warning"))
     return events
+
+
+def name_lasting_jobs(jobs: Iterable[JobState]) -> list[Noticed]:
+    """Say which background commands go on although the user has interrupted the turn."""
+    names = ", ".join(f"{job.id} ({_one_line(job.command)})" for job in jobs)
+    return [Noticed(text=say("jobs.go_on", jobs=names))] if names else []
 
 
 def _describe(ended: EndedJob) -> str:

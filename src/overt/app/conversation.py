@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent
-from overt.agent.job_notices import announce_ended_jobs
+from overt.agent.job_notices import announce_ended_jobs, name_lasting_jobs
 from overt.agent.loop import run_turn
 from overt.agent.queued_messages import Inbox
 from overt.agent.user_command import TYPED, run_command
@@ -215,6 +215,7 @@ class Conversation:
 
     async def close(self, reason: EndReason = "interrupted") -> tuple[UnsavedEntry, ...]:
         """End and record a turn that still runs, then close the session. Return the entries that were not saved."""
+        self.session_workspace.leave()
         if self.interrupt(reason) and self._task is not None:
             await asyncio.wait([self._task], timeout=CLOSE_WITHIN_S)
         try:
@@ -371,6 +372,8 @@ class Conversation:
             self._use_agent(*restore(), by="command")
         ms = round((monotonic() - started) * 1000)
         self._end = replace(end, steps=end.steps or session.step, usage=self.spend.turn.usage, ms=ms)
+        for notice in name_lasting_jobs(self.session_workspace.lasting_jobs() if end.reason == "interrupted" else ()):
+            emit(notice)
         emit(self._end)
         self._ended_turn = self.session.turn
         session.sync()

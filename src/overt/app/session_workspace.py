@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from overt.app.session_record import SessionRecord
 from overt.app.setting import Setting
 from overt.app.workspace_services import WorkspaceServices
+from overt.core.agents.writer import Writer
 from overt.core.capabilities import JobState
 from overt.core.errors import OvertError
 from overt.core.events import Event
@@ -35,7 +36,8 @@ class SessionWorkspace:
     """What one session uses of its workspace. Its agents and the commands of the user go through this.
 
     `recorded` says where the session is stored, and `record` appends an event to it. The `redactor` learns from every
-    file that is read. Nothing of the session may be used after `close`.
+    file that is read. `writer` is the agent of the session, if that is a sub-agent. Nothing of the session may be used
+    after `close`.
     """
 
     def __init__(
@@ -46,11 +48,13 @@ class SessionWorkspace:
         record: Callable[[Event], None] = lambda _: None,
         redactor: Redactor | None = None,
         recorded: SessionRecord | None = None,
+        writer: Writer | None = None,
     ) -> None:
         self.shared = shared
         self.undo_enabled = setting.config.undo.enabled
         self.profile = Profile(write=setting.config.sandbox.write, network=setting.config.sandbox.network)
         """The sandbox of a command that asks for nothing else."""
+        self.writer = writer or Writer("main")
         self._setting = setting
         self._record = record
         self._redactor = redactor
@@ -58,9 +62,10 @@ class SessionWorkspace:
         self._recorder: UndoRecorder | None = None
         self._outputs: OutputFiles | None = None
         self._jobs: Jobs | None = None
+        self._ending_jobs: asyncio.Future[None] | None = None
         self._warmed: set[str] = set()
         self._warming: asyncio.Task[None] | None = None
-        self._closed = False
+        self._closed = self._leaving = False
         shared.attach(self)
 
     @property
@@ -74,6 +79,13 @@ class SessionWorkspace:
     def list_jobs(self) -> tuple[JobState, ...]:
         """Return the background commands of this session. Nothing loads if there never was one."""
         return self._jobs.list() if self._jobs is not None else ()
+
+    def lasting_jobs(self) -> tuple[JobState, ...]:
+        """Return the background commands that go on after an interrupt. Those of a sub-agent end with it, and those of
+        a run without a user with the run."""
+        if self.writer.parent or self._leaving or not self.shared.interactive:
+            return ()
+        return tuple(job for job in self.list_jobs() if job.state == "running")
 
     @property
     def recorder(self) -> "UndoRecorder":
@@ -201,10 +213,21 @@ class SessionWorkspace:
         self._warmed.clear()
         self.shared.rest(self)
 
+    def leave(self) -> None:
+        """The session is about to be closed."""
+        self._leaving = True
+
+    def end_jobs(self) -> None:
+        """Begin to end the background commands. `close` waits for it."""
+        self._closed = True
+        if self._jobs is not None and self._ending_jobs is None:
+            self._ending_jobs = asyncio.ensure_future(self._jobs.close())
+
     async def close(self) -> None:
         """End the jobs of this session, wait for its last records, and let go of the shared services."""
-        self._closed = True
-        if self._jobs is not None:
+        self.end_jobs()
+        if self._jobs is not None and self._ending_jobs is not None:
+            await self._ending_jobs
             await self._jobs.close()
         if self._recorder is not None:
             await self._recorder.close(CLOSE_WITHIN_S)

@@ -143,6 +143,7 @@ class Delegation:
         finally:
             if not turn.done():
                 conversation.interrupt()
+                conversation.session_workspace.end_jobs()  # at once: closing waits for records first
                 await _finish(asyncio.wait([turn]))
             self.tree.end(path, _state_of(end))
             spent = session.spend.session

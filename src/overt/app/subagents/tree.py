@@ -99,8 +99,10 @@ class AgentTree:
         self._nodes[path] = node
 
     def stop(self, path: str) -> None:
-        """Stop a running agent and everything below it."""
-        self._live(path).interrupt()
+        """Stop a running agent and everything below it. What waits for records does not hold up the processes."""
+        conversation = self._live(path)
+        conversation.interrupt()
+        conversation.session_workspace.end_jobs()
 
     def steer(self, path: str, text: str) -> None:
         """Give a running agent a message, which it reads before its next request."""
