@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from overt.core.redaction import Exact
 
+MAIN_AGENT = "main"
 Doubt = Literal["", "maybe", "shared"]
 """Whose change it is: certainly the turn's; perhaps somebody else's; also changed by somebody else."""
 
@@ -34,7 +35,7 @@ class FileState(Struct, frozen=True, kw_only=True):
 class FileChange(Struct, frozen=True, kw_only=True):
     """None: nothing was there. `path` is as people see it, below the workspace or absolute.
 
-    `command` is the one that ran meanwhile, where there is a doubt.
+    `command` is the one that ran meanwhile, where there is a doubt. `agent` is the path of the agent that did it.
     """
 
     path: str
@@ -42,6 +43,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     after: FileState | None
     doubt: Doubt = ""
     command: str = ""
+    agent: str = MAIN_AGENT
 
 
 class StashEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,7 +1,8 @@
 """Which files each turn of a session changed, and what was put back since: read from the entries, never stored.
 
-A turn's changes are those of its calls in the order of the record. Putting files back is on record the same way, as
-snapshots of what was overwritten followed by `Restored`, so that it can be taken back itself.
+A turn's changes are those of its calls and of the sub-agents that it started, in the order of the record. Putting files
+back is on record the same way, as snapshots of what was overwritten followed by `Restored`, so that it can be taken
+back itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
 
+from overt.core.agents.agent_events import AgentStarted
 from overt.core.events import Event, GitMoved, Restored, SnapshotTaken, ToolStarted, TreeTaken, UserSpoke
-from overt.core.file_states import Doubt, FileChange, FileState
+from overt.core.file_states import MAIN_AGENT, Doubt, FileChange, FileState
 from overt.core.history import ALONG
 from overt.sessions.entries import Entry
 
@@ -58,13 +60,21 @@ class TurnFileChanges(Struct, frozen=True, kw_only=True):
                 yield from self._by_command(each, trees)
 
     def _by_command(self, taken: TreeTaken, trees: Trees) -> Iterator[FileChange]:
-        command = self.commands.get(taken.call_id, "")
+        command = self.command_of(taken)
         shared, others = frozenset(taken.shared), frozenset(taken.others)
         for change in trees(taken.before, taken.after):
             if change.path in others:
                 continue
             doubt: Doubt = "shared" if change.path in shared else "" if taken.tracked else "maybe"
-            yield replace(change, doubt=doubt, command=command) if doubt else change
+            if doubt or taken.agent != MAIN_AGENT:
+                change = replace(change, doubt=doubt, command=command if doubt else "", agent=taken.agent)
+            yield change
+
+    def command_of(self, taken: TreeTaken) -> str:
+        """The command between two states. Those of sub-agents stand in their own sessions."""
+        if taken.agent == MAIN_AGENT:
+            return self.commands.get(taken.call_id, "")
+        return f"a command of {taken.agent}"
 
 
 class RestoredChanges(Struct, frozen=True, kw_only=True):
@@ -102,7 +112,10 @@ class Checkpoints(Struct, frozen=True, kw_only=True):
 
 
 class NetChange(Struct, frozen=True, kw_only=True):
-    """What several changes come to. `between`: someone else changed the file in the middle of them."""
+    """What several changes come to. `between`: someone else changed the file in the middle of them.
+
+    `agents` are the paths of those that made the changes, in order.
+    """
 
     path: str
     before: FileState | None
@@ -110,17 +123,24 @@ class NetChange(Struct, frozen=True, kw_only=True):
     between: bool = False
     doubt: Doubt = ""
     command: str = ""
+    agents: tuple[str, ...] = (MAIN_AGENT,)
+
+    @property
+    def sub_agents(self) -> str:
+        """Who wrote the file, if it was not the main agent alone."""
+        return "" if self.agents == (MAIN_AGENT,) else ", ".join(self.agents)
 
 
 class _Reading:
     def __init__(self) -> None:
         self.turn_of: dict[str, int] = {}
+        self.turn_of_agent: dict[str, int] = {}
         self.texts: dict[int, str] = {}
         self.did: dict[int, list[FileChange | TreeTaken]] = {}
         self.uncovered: dict[int, dict[str, None]] = {}
         self.unstored: dict[int, set[str]] = {}
         self.undone: dict[int, None] = {}
-        self.begun: dict[str, tuple[int, TreeTaken]] = {}
+        self.begun: dict[tuple[str, str], tuple[int, TreeTaken]] = {}
         self.git: dict[int, list[GitMoved]] = {}
         self.redo: list[RestoredChanges] = []
         self.putting: list[FileChange] = []
@@ -134,32 +154,42 @@ class _Reading:
             case ToolStarted(call=call):
                 self.turn_of[call.id] = entry.turn
                 self.commands[call.id] = call.arguments
-            case SnapshotTaken(call_id="restore"):
+            case AgentStarted(agent=agent):
+                self.turn_of_agent[agent] = entry.turn
+            case SnapshotTaken(call_id="restore", agent="main"):
                 self.putting.append(_as_change(entry.data))
-            case SnapshotTaken(call_id=id, path=path, uncovered=uncovered):
-                self._changed(self.turn_of.get(id, entry.turn), _as_change(entry.data))
+            case SnapshotTaken(path=path, uncovered=uncovered) as taken:
+                turn = self._turn(taken, entry.turn)
+                self._changed(turn, _as_change(taken))
                 if uncovered:
-                    self._open(self.turn_of.get(id, entry.turn), [f"{path} ({uncovered})"])
-                    self.unstored.setdefault(self.turn_of.get(id, entry.turn), set()).add(path)
-            case TreeTaken() as taken:
-                self._taken(taken, self.turn_of.get(taken.call_id, entry.turn))
-            case GitMoved(call_id="restore", turns=turns):
+                    self._open(turn, [f"{path} ({uncovered})"])
+                    self.unstored.setdefault(turn, set()).add(path)
+            case TreeTaken() as tree:
+                self._taken(tree, self._turn(tree, entry.turn))
+            case GitMoved(call_id="restore", agent="main", turns=turns):
                 for turn in turns:
                     self.git.pop(turn, None)
-            case GitMoved(call_id=id) as moved:
-                self.git.setdefault(self.turn_of.get(id, entry.turn), []).append(moved)
+            case GitMoved() as moved:
+                self.git.setdefault(self._turn(moved, entry.turn), []).append(moved)
             case Restored():
                 self._restored(entry.data)
             case _:
                 pass
 
+    def _turn(self, event: SnapshotTaken | TreeTaken | GitMoved, recorded: int) -> int:
+        """The turn of a call, which may have ended before the event was recorded. Ids of calls of different agents may
+        be the same."""
+        if event.agent == MAIN_AGENT:
+            return self.turn_of.get(event.call_id, recorded)
+        return self.turn_of_agent.get(event.agent, recorded)
+
     def _taken(self, taken: TreeTaken, turn: int) -> None:
         if taken.before and not taken.after and not taken.uncovered:
-            for id, (other, earlier) in self.begun.items():
-                self.begun[id] = (other, replace(earlier, after=earlier.after or taken.before))
-            self.begun[taken.call_id] = (turn, taken)
+            for key, (other, earlier) in self.begun.items():
+                self.begun[key] = (other, replace(earlier, after=earlier.after or taken.before))
+            self.begun[taken.agent, taken.call_id] = (turn, taken)
             return
-        self.begun.pop(taken.call_id, None)
+        self.begun.pop((taken.agent, taken.call_id), None)
         self._open(turn, taken.uncovered)
         if taken.before and taken.after and taken.before != taken.after:
             self._changed(turn, taken)
@@ -171,7 +201,8 @@ class _Reading:
         """What the commands of a turn were that changed files."""
         taken = [each for each in self.did.get(turn, ()) if isinstance(each, TreeTaken)]
         taken += self.unsure(turn)
-        commands = {each.call_id: _command(self.commands.get(each.call_id, "")) for each in taken}
+        main = [each.call_id for each in taken if each.agent == MAIN_AGENT]
+        commands = {id: _command(self.commands.get(id, "")) for id in main}
         return {id: command for id, command in commands.items() if command}
 
     def _changed(self, turn: int, what: FileChange | TreeTaken) -> None:
@@ -242,7 +273,12 @@ def net_changes(changes: Iterable[FileChange], same: Same) -> tuple[NetChange, .
         known = net_by_path.get(each.path)
         if known is None:
             net_by_path[each.path] = NetChange(
-                path=each.path, before=each.before, after=each.after, doubt=each.doubt, command=each.command
+                path=each.path,
+                before=each.before,
+                after=each.after,
+                doubt=each.doubt,
+                command=each.command,
+                agents=(each.agent,),
             )
             continue
         net_by_path[each.path] = NetChange(
@@ -252,6 +288,7 @@ def net_changes(changes: Iterable[FileChange], same: Same) -> tuple[NetChange, .
             between=known.between or not same(known.after, each.before),
             doubt=max(known.doubt, each.doubt, key=DOUBTS.index),
             command=known.command or each.command,
+            agents=tuple(dict.fromkeys((*known.agents, each.agent))),
         )
     return tuple(each for each in net_by_path.values() if each.between or not same(each.before, each.after))
 
@@ -273,7 +310,7 @@ def reverse_changes(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
 def _as_change(taken: SnapshotTaken) -> FileChange:
     before = FileState(hash=taken.hash, mode=taken.mode) if taken.existed else None
     after = FileState(hash=taken.after, mode=taken.after_mode) if taken.after or taken.after_mode else None
-    return FileChange(path=taken.path, before=before, after=after)
+    return FileChange(path=taken.path, before=before, after=after, agent=taken.agent)
 
 
 def _folder(change: FileChange) -> bool:

@@ -59,6 +59,7 @@ class _Line(Struct, frozen=True):
     ts: float
     turn: int
     data: _Names
+    agent: str = "main"
 
 
 class _Turn(Struct):
@@ -118,9 +119,9 @@ def _uses_of(path: str) -> Iterator[TurnUse]:
         )
 
 
-def _read_turns(file: BinaryIO) -> tuple[dict[int, _Turn], dict[str, tuple[int, str]]]:
+def _read_turns(file: BinaryIO) -> tuple[dict[int, _Turn], dict[tuple[str, str], tuple[int, str]]]:
     turns: dict[int, _Turn] = {}
-    running: dict[str, tuple[int, str]] = {}
+    running: dict[tuple[str, str], tuple[int, str]] = {}
     while line := file.readline(LONGEST_LINE):
         start = line.find(b'"type":"') + 8
         kind = line[start : line.find(b'"', start)]
@@ -139,9 +140,9 @@ def _read_turns(file: BinaryIO) -> tuple[dict[int, _Turn], dict[str, tuple[int, 
         if names.hash and not names.uncovered:
             turn.before[names.hash] = None
         if kind == b"tree" and isinstance(names.before, str) and names.before and not names.after:
-            running[names.call_id] = (entry.turn, names.before)
+            running[entry.agent, names.call_id] = (entry.turn, names.before)
         else:
-            running.pop(names.call_id, None)
+            running.pop((entry.agent, names.call_id), None)
     return turns, running
 
 

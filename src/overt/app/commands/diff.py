@@ -21,14 +21,16 @@ PATIENCE = 10_000
 async def diff(conversation: Conversation, _argument: str) -> CommandOutcome:
     from overt.app.undo.session_changes import session_changes  # late: 13 ms
 
-    files, unknown = await session_changes(conversation)
+    files, unknown, agents = await session_changes(conversation)
     if files or unknown:
-        return CommandOutcome(lines=(*(line for file in files for line in _lines(file)), *_summary(files), *unknown))
+        lines = (line for file in files for line in _lines(file, agents.get(file.path, "")))
+        return CommandOutcome(lines=(*lines, *_summary(files), *unknown))
     return CommandOutcome(lines=(say("diff.nothing"), *await _uncommitted(conversation)))
 
 
-def _lines(file: FileDiff) -> Iterator[str]:
-    yield say(f"diff.{file.change}", path=file.path, added=file.added, removed=file.removed)
+def _lines(file: FileDiff, agents: str) -> Iterator[str]:
+    head = say(f"diff.{file.change}", path=file.path, added=file.added, removed=file.removed)
+    yield f"{head} ({agents})" if agents else head
     if not file.diff:
         yield f"  {say('diff.no_text')}"
     yield from (f"  {line}" for line in file.diff.splitlines())

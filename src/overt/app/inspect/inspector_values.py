@@ -1,5 +1,7 @@
 """The values that inspectors show, apart from how they are read, so that a frontend loads nothing else for them."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from overt.core.capabilities import JobState
@@ -98,10 +100,14 @@ class Turns(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What differs between two moments. `others` are named without a comparison, each with why."""
+    """What differs between two moments. `others` are named without a comparison, each with why.
+
+    `agents` says by path who wrote a file, if it was not the main agent alone.
+    """
 
     files: tuple[FileDiff, ...]
     others: tuple[str, ...]
+    agents: Mapping[str, str] = MappingProxyType({})
 
 
 class RuleRow(NamedTuple):

@@ -1,7 +1,7 @@
 """What a session has changed in files, and what going back to before one of its turns would do to them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from overt.core.views import FileDiff
 from overt.lib.diff import file_diff
 from overt.lib.text import first_line
 from overt.lib.translations import say
-from overt.sessions.checkpoints import net_changes, read_checkpoints
+from overt.sessions.checkpoints import NetChange, net_changes, read_checkpoints
 from overt.sessions.load import load
 from overt.workspace.files import Workspace
 from overt.workspace.undo.restore import is_state, state_of
@@ -53,9 +53,8 @@ class SessionChanges(SessionUndo):
         turns = self.points().standing()
         changes = [change for each in turns for change in (*each.changes(self._trees), *self._unseen(each))]
         files: list[FileDiff] = []
-        for path, before in sorted(
-            (each.path, each.before) for each in net_changes(changes, self._same) if not is_folder(each)
-        ):
+        net = [each for each in net_changes(changes, self._same) if not is_folder(each)]
+        for path, before in sorted((each.path, each.before) for each in net):
             try:
                 comparison = self._compare(path, before)
             except OvertError as error:
@@ -66,7 +65,7 @@ class SessionChanges(SessionUndo):
             elif comparison:
                 change: Literal["created", "updated"] = "updated" if before else "created"
                 files.append(FileDiff(path=path, diff="", change=change if comparison.now else "deleted"))
-        return Changes(tuple(files), tuple(map(self._redact, (*self.damage(), *self._lost))))
+        return Changes(tuple(files), tuple(map(self._redact, (*self.damage(), *self._lost))), _writers(net))
 
     def preview(self, turn: int) -> Changes:
         """From how files are now to how going back to before a turn would leave them."""
@@ -79,11 +78,13 @@ class SessionChanges(SessionUndo):
         if any(each.unsure for each in standing):
             others.append(say("tui.rewind.unsure"))
         files: list[FileDiff] = []
+        writers = _writers(changes)
         certain = sorted((each.path, each.before) for each in changes if not each.doubt)
         for path, before in certain:
             if len(files) == MOST_FILES:
                 others.append(say("tui.rewind.more", count=len(certain) - MOST_FILES))
                 break
+            writer = f" ({writers[path]})" if path in writers else ""
             try:
                 comparison = self._compare(path, before)
             except OvertError as error:
@@ -94,10 +95,11 @@ class SessionChanges(SessionUndo):
             elif comparison and any(
                 state and (state.folder or state.link) for state in (comparison.before, comparison.now)
             ):
-                others.append(f"{path}{'/' if (comparison.now or comparison.before or FileState()).folder else ''}")
+                slash = "/" if (comparison.now or comparison.before or FileState()).folder else ""
+                others.append(f"{path}{slash}{writer}")
             elif comparison:
-                others.append(say("tui.rewind.binary", path=path))
-        return Changes(tuple(files), tuple(dict.fromkeys(map(self._redact, others))))
+                others.append(say("tui.rewind.binary", path=path) + writer)
+        return Changes(tuple(files), tuple(dict.fromkeys(map(self._redact, others))), writers)
 
     def _compare(self, path: str, before: FileState | None) -> Comparison | None:
         """Return None if the file is as it was before. OvertError if that cannot be told."""
@@ -124,6 +126,10 @@ class SessionChanges(SessionUndo):
             return self._redact(data.decode())
         except UnicodeDecodeError:
             return None
+
+
+def _writers(changes: Iterable[NetChange]) -> dict[str, str]:
+    return {each.path: each.sub_agents for each in changes if each.sub_agents}
 
 
 def _diff(path: str, old: str | None, new: str | None) -> FileDiff:

@@ -178,7 +178,11 @@ class SessionUndo:
             for step in steps:
                 locked.pop(step.path, None)
         files = [step for step in steps if not (step.after or step.before or FileState()).folder]
-        names = [step.path if step.after else say("undo.removed", file=step.path) for step in files or steps]
+        writers = {each.path: f" ({each.sub_agents})" for each in wanted if each.sub_agents}
+        names = [
+            (step.path if step.after else say("undo.removed", file=step.path)) + writers.get(step.path, "")
+            for step in files or steps
+        ]
         left = (*self._dropped, *_left_lines(plan, turn, request))
         if steps:
             first = list_files("undo.redone" if way == "redo" else "undo.done", names, turn=turn)
@@ -265,13 +269,13 @@ class SessionUndo:
         """What changed since commands began whose end was not seen; it may be somebody else's."""
         changes: list[FileChange] = []
         for each in turned.unsure:
-            command = turned.commands.get(each.call_id, "")
+            command = turned.command_of(each)
             try:
                 unseen = self._keeper.changes(each.before, each.after or self._keeper.now())
             except OvertError as error:
                 self._lost.append(error.message)
             else:
-                changes += [replace(change, doubt="maybe", command=command) for change in unseen]
+                changes += [replace(change, doubt="maybe", command=command, agent=each.agent) for change in unseen]
         return changes
 
     def _still_stored(self, turned: TurnFileChanges) -> TurnFileChanges:

@@ -26,7 +26,9 @@ def changed(found: Changes, columns: int, *, none: str, head: str = "") -> list[
     if found.files and head:
         rows += [*wrap([Span(head, "muted")], columns), BLANK]
     for file in found.files:
-        rows += [diff_head(file), *diff_rows(file, columns, whole=True), BLANK]
+        writer = found.agents.get(file.path)
+        head_row = (*diff_head(file), Span(f"  {one_line(writer)}", "muted")) if writer else diff_head(file)
+        rows += [head_row, *diff_rows(file, columns, whole=True), BLANK]
     if found.others:
         rows += wrap([Span(say("tui.rewind.others"), "muted")], columns)
         for name in found.others:
