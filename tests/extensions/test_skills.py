@@ -116,9 +116,9 @@ def test_what_has_not_changed_is_not_read_again(tmp_path: Path) -> None:
     skill = write_skill(tmp_path, "one", "Before")
     folders = [folder_of(tmp_path)]
     first = read_skills(folders)
-    assert read_skills(folders, stored=first.stored).skills[0] is first.skills[0]
+    assert read_skills(folders, stored=first).skills[0] is first.skills[0]
     (skill / "SKILL.md").write_text("---\nname: one\ndescription: After it\n---\n")
-    assert read_skills(folders, stored=first.stored).skills[0].description == "After it"
+    assert read_skills(folders, stored=first).skills[0].description == "After it"
 
 
 def test_triggers_are_whole_phrases_or_expressions(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ Of two things with the same name the first one counts; the other is shown with i
 """
 
 import os
+import stat
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
@@ -56,8 +58,17 @@ def extension_folders(places: ExtensionPlaces, kind: Kind) -> tuple[ExtensionFol
             path = os.path.join(plugin.path, kind)
             where = f"{plugin.where}/{kind}"
             folders.append(ExtensionFolder(path=path, scope="plugin", where=where, namespace=plugin.namespace))
-    existing: dict[str, ExtensionFolder] = {}
+    return existing_folders(folders)
+
+
+def existing_folders(folders: Iterable[ExtensionFolder]) -> tuple[ExtensionFolder, ...]:
+    """Return the folders that exist, each once: a link leads to the inode of another one."""
+    existing: dict[tuple[int, int], ExtensionFolder] = {}
     for folder in folders:
-        if os.path.isdir(folder.path):
-            existing.setdefault(os.path.realpath(folder.path), folder)
+        try:
+            status = os.stat(folder.path)
+        except OSError:
+            continue
+        if stat.S_ISDIR(status.st_mode):
+            existing.setdefault((status.st_dev, status.st_ino), folder)
     return tuple(existing.values())

@@ -7,8 +7,8 @@ Loading is tolerant: what is wrong with a skill is said in its `problems`, and i
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -73,95 +73,111 @@ class Skill(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         return f"{self.description} {self.when_to_use}".strip()
 
 
-class StoredSkill(Struct, frozen=True, kw_only=True, gc=False):
-    """A skill as it was read from a file with this `stamp`, which is another one when the file changes."""
-
-    stamp: tuple[int, int, int]
-    skill: Skill
+SkillFile = tuple[str, str, str, int, int, int]
+"""A SKILL.md as a folder lists it: the name of its folder, the real path of that, its own name; and the change time,
+the size and the inode that it has, so that it is another one when the file changes."""
 
 
 class SkillFiles(Struct, frozen=True, kw_only=True):
     """The skills of several folders. Of two with one name the first counts, and the other one is `shadowed`.
 
-    `problems` are about folders that hold no skill that could be read. `stored` are all of them, to be read faster the
-    next time.
+    `problems` are about folders that hold no skill that could be read. `listings` are what each folder listed when the
+    skills were read, to be read faster the next time.
     """
 
     skills: tuple[Skill, ...] = ()
     shadowed: tuple[Skill, ...] = ()
     problems: tuple[str, ...] = ()
-    stored: dict[str, StoredSkill] = {}
+    listings: tuple[tuple[SkillFile, ...], ...] = ()
 
 
 def read_skills(
-    folders: Sequence[ExtensionFolder], *, project: str = "", stored: Mapping[str, StoredSkill] | None = None
+    folders: Sequence[ExtensionFolder], *, project: str = "", stored: SkillFiles | None = None
 ) -> SkillFiles:
-    """Read the skills of all folders, those of `stored` that have not changed from there.
+    """Read the skills of all folders. Those that have not changed are taken from `stored`, which is of these folders.
 
     A skill of the project whose folder is a link must lie in a folder that the user was asked to trust.
     """
-    stored, entries, problems = stored or {}, dict[str, StoredSkill](), list[str]()
+    listings = tuple(_list_skills(folder) for folder in folders)
+    if stored and stored.listings == listings and not stored.problems:
+        return stored
+    known = _skills_by_file(folders, stored) if stored else {}
     trusted = [os.path.join(os.path.realpath(project), name) for name in (".overt", ".agents/skills", ".claude/skills")]
-    skills, shadowed, places = dict[str, Skill](), list[Skill](), set[str]()
-    for folder in folders:
-        for name, real, file in _skill_folders(folder.path):
-            path, where = os.path.join(folder.path, name, file.name), f"{folder.where}/{name}"
+    skills, shadowed, problems, places = dict[str, Skill](), list[Skill](), list[str](), set[str]()
+    for folder, files in zip(folders, listings, strict=True):
+        for file in files:
+            name, real, file_name, *_ = file
+            path, where = os.path.join(folder.path, name, file_name), f"{folder.where}/{name}"
             if real in places:
                 continue  # the same folder by way of a link
             places.add(real)
             if folder.scope == "project" and not any(lies_in(real, place) for place in trusted):
                 problems.append(f"{where}: the folder is a link that leads out of the folders that were trusted")
                 continue
-            entry = stored.get(key := f"{where}\n{path}")
-            if entry is None or entry.stamp != file.stamp:
+            skill = known.get((path, file))
+            if skill is None:
                 try:
                     skill = read_skill(path, where=where, folder=folder)
                 except OSError as error:
                     problems.append(f"{where}: SKILL.md cannot be read: {error.strerror}")
                     continue
-                entry = StoredSkill(stamp=file.stamp, skill=skill)
-            entries[key] = entry
-            if entry.skill.name in skills:
-                shadowed.append(entry.skill)
+            if skill.name in skills:
+                shadowed.append(skill)
             else:
-                skills[entry.skill.name] = entry.skill
-    return SkillFiles(skills=tuple(skills.values()), shadowed=tuple(shadowed), problems=tuple(problems), stored=entries)
+                skills[skill.name] = skill
+    return SkillFiles(
+        skills=tuple(skills.values()), shadowed=tuple(shadowed), problems=tuple(problems), listings=listings
+    )
 
 
-class _SkillFile(NamedTuple):
-    name: str
-    stamp: tuple[int, int, int]
+def _skills_by_file(folders: Sequence[ExtensionFolder], stored: SkillFiles) -> dict[tuple[str, SkillFile], Skill]:
+    skills = {skill.path: skill for skill in (*stored.skills, *stored.shadowed)}
+    return {
+        (path, file): skills[path]
+        for folder, files in zip(folders, stored.listings, strict=False)
+        for file in files
+        if (path := os.path.join(folder.path, file[0], file[2])) in skills
+    }
 
 
-def _skill_folders(folder: str) -> Iterator[tuple[str, str, _SkillFile]]:
-    """Return the folders that hold a SKILL.md in alphabetical order: name, real path and file. This is on the way to
-    the first request, so each skill costs one look at the disk."""
+def _list_skills(folder: ExtensionFolder) -> tuple[SkillFile, ...]:
+    """List the folders that hold a SKILL.md in alphabetical order. This is on the way to the first request, so each
+    skill costs one look at the disk, relative to its folder, which takes half the time."""
+    files: list[SkillFile] = []
     try:
-        above = os.path.realpath(folder)
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)[:MOST_SKILLS]
+        above = os.path.realpath(folder.path)
+        descriptor = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        return
-    for entry in entries:
-        if not entry.name.startswith(".") and (file := _look_for_file(entry.path)):
-            yield entry.name, os.path.realpath(entry.path) if entry.is_symlink() else f"{above}/{entry.name}", file
+        return ()
+    try:
+        with os.scandir(descriptor) as entries:
+            listed = sorted((entry.name, entry.is_symlink()) for entry in entries)[:MOST_SKILLS]
+        for name, is_link in listed:
+            if not name.startswith(".") and (file := _look_for_file(name, descriptor)):
+                real = f"{above}/{name}"
+                files.append((name, os.path.realpath(real) if is_link else real, *file))
+    except OSError:
+        pass  # what could be listed counts
+    finally:
+        os.close(descriptor)
+    return tuple(files)
 
 
-def _look_for_file(folder: str) -> _SkillFile | None:
+def _look_for_file(folder: str, above: int | None = None) -> tuple[str, int, int, int] | None:
     for name in FILE_NAMES:
         try:
-            state = os.stat(f"{folder}/{name}")
+            state = os.stat(f"{folder}/{name}", dir_fd=above)
         except OSError:
             continue
         if stat.S_ISREG(state.st_mode):
-            return _SkillFile(name, (state.st_ctime_ns, state.st_size, state.st_ino))
+            return name, state.st_ctime_ns, state.st_size, state.st_ino
     return None
 
 
 def find_skill_file(folder: str) -> str:
     """Return the path of the SKILL.md of a folder, or an empty string."""
     file = _look_for_file(folder)
-    return os.path.join(folder, file.name) if file else ""
+    return os.path.join(folder, file[0]) if file else ""
 
 
 def read_skill(path: str, *, where: str, folder: ExtensionFolder) -> Skill:

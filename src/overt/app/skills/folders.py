@@ -4,7 +4,7 @@ import os
 
 from overt.app.custom.extension_places import extension_places
 from overt.app.setting import Setting
-from overt.extensions.discovery import ExtensionFolder, extension_folders
+from overt.extensions.discovery import ExtensionFolder, existing_folders, extension_folders
 from overt.lib.paths import display_path
 
 
@@ -14,12 +14,9 @@ def skill_folders(setting: Setting) -> tuple[ExtensionFolder, ...]:
     named = (
         ExtensionFolder(path=path, scope="user", where=display_path(path, setting.roots.project, home))
         for path in setting.config.skills.paths
-        if os.path.isdir(path)
     )
-    folders = {os.path.realpath(folder.path): folder for folder in named}
-    for folder in extension_folders(extension_places(setting), "skills"):
-        folders.setdefault(os.path.realpath(folder.path), folder)
-    return tuple(folders.values())
+    folders = extension_folders(extension_places(setting), "skills")
+    return existing_folders((*named, *folders)) if setting.config.skills.paths else folders
 
 
 def readable_skill_folders(setting: Setting) -> tuple[str, ...]:

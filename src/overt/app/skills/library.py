@@ -4,7 +4,7 @@ Nothing is read at the start if there are only the built-in skills: their names 
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from overt.safety.rules import Subject, matching
 if TYPE_CHECKING:
     from overt.extensions.discovery import ExtensionFolder
     from overt.extensions.skill_index import SkillIndex
-    from overt.extensions.skills import Skill, SkillFiles, StoredSkill
+    from overt.extensions.skills import Skill, SkillFiles
 
 BUILT_IN_NAMES = ("explore-codebase", "review-change", "write-tests")
 
@@ -50,11 +50,11 @@ class SkillLibrary:
         from overt.extensions.skills import BUILT_IN, read_skills  # late: 2 ms
 
         folders = (*self._folders, BUILT_IN)
-        path = self._cache_path("\n".join(folder.path for folder in folders))
+        path = self._cache_path(folders)
         stored = _read_stored(path)
         files = read_skills(folders, project=self._setting.roots.project, stored=stored)
-        if files.stored != stored:
-            _write_stored(path, files.stored)
+        if files is not stored:
+            _write_stored(path, files)
         return files
 
     @property
@@ -66,8 +66,10 @@ class SkillLibrary:
     def _folders(self) -> tuple["ExtensionFolder", ...]:
         return skill_folders(self._setting)
 
-    def _cache_path(self, folders: str) -> str:
-        name = sha256(f"2\n{self._setting.roots.project}\n{folders}".encode("utf-8", "surrogateescape")).hexdigest()
+    def _cache_path(self, folders: Sequence["ExtensionFolder"]) -> str:
+        lines = ["3", self._setting.roots.project]
+        lines += (text for each in folders for text in (each.path, each.where, each.scope, each.namespace))
+        name = sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
         return os.path.join(self._setting.environment.cache_dir, "skills", f"{name[:32]}.json")
 
     @cached_property
@@ -89,8 +91,12 @@ class SkillLibrary:
 
     def is_denied(self, name: str) -> bool:
         """True if a permission rule denies the skill: the model does not learn of it."""
-        rules = self._setting.config.permissions.rules
-        return matching(rules, Subject(tool="skill", values=(name,)), "deny") is not None
+        denials = self._denials
+        return bool(denials) and matching(denials, Subject(tool="skill", values=(name,)), "deny") is not None
+
+    @cached_property
+    def _denials(self) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self._setting.config.permissions.rules if rule.action == "deny")
 
     @cached_property
     def for_model(self) -> dict[str, "Skill"]:
@@ -210,22 +216,22 @@ class SkillLibrary:
         return tuple(rules), tuple(problems)
 
 
-def _read_stored(path: str) -> dict[str, "StoredSkill"]:
-    from overt.extensions.skills import StoredSkill  # late: 2 ms
+def _read_stored(path: str) -> "SkillFiles | None":
+    from overt.extensions.skills import SkillFiles  # late: 2 ms
 
     try:
         with open(path, "rb") as file:
-            return json.decode(file.read(), type=dict[str, StoredSkill])
+            return json.decode(file.read(), type=SkillFiles)
     except (OSError, DecodeError):
-        return {}
+        return None
 
 
-def _write_stored(path: str, stored: dict[str, "StoredSkill"]) -> None:
+def _write_stored(path: str, stored: "SkillFiles") -> None:
     """Keep what was read for the next start. A full disk only means that it is read again."""
     from overt.lib.atomic import replace as replace_file  # late: 0.3 ms
 
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         replace_file(path, json.encode(stored), sync=False)
-    except OSError as error:
+    except (OSError, UnicodeEncodeError) as error:
         LOG.warning("skills", f"what was read could not be stored: {error}")
