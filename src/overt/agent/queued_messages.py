@@ -18,6 +18,11 @@ class Inbox:
     def __init__(self) -> None:
         self._steering: deque[str] = deque()
         self._queued: deque[str] = deque()
+        self._news: deque[str] = deque()
+
+    def tell(self, text: str) -> None:
+        """Let the model know before its next request of something that happened without it."""
+        self._news.append(text)
 
     def steer(self, text: str) -> None:
         self._steering.append(text)
@@ -41,6 +46,8 @@ class Inbox:
         used = -(-4 * limit // 5)
         near = step == used + 1 <= limit
         notices = [own_message(NEAR_LIMIT.format(used=used, limit=limit), "steps")] if near else []
+        notices += [own_message(text, "notice") for text in self._news]
+        self._news.clear()
         return [*(said(text, origin=STEERED) for text in self.steering()), *notices]
 
     def has_steering(self) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from overt.workspace.jobs import Jobs
     from overt.workspace.programs import Programs, ProgramServices
     from overt.workspace.undo.recorder import UndoRecorder
+    from overt.workspace.undo.snapshot_keeper import CommandWatch
 
 CLOSE_WITHIN_S = 12.0
 """A session that ends waits this long for the records of its last commands."""
@@ -55,6 +57,7 @@ class SessionWorkspace:
         self.profile = Profile(write=setting.config.sandbox.write, network=setting.config.sandbox.network)
         """The sandbox of a command that asks for nothing else."""
         self.writer = writer or Writer("main")
+        """The agent of this session, among those that work in the workspace."""
         self._setting = setting
         self._record = record
         self._redactor = redactor
@@ -151,7 +154,21 @@ class SessionWorkspace:
             keeper=self.shared.keeper,
             recorder=self.recorder,
             observe=self._redactor.observer if self._redactor else None,
+            check=self._check_claims,
         )
+
+    def _check_claims(self, paths: Sequence[str], claim: bool) -> None:
+        if claims := self.shared.claims:
+            claims.check(self.writer, paths, claim=claim)
+
+    def join(self, tell: Callable[[str], None]) -> None:
+        """Take part in the claims of the workspace, as a sub-agent. `tell` gives its model a message."""
+        self.shared.make_claims().join(self.writer, tell)
+
+    def leave_claims(self) -> None:
+        """The agent has ended: what it holds passes to the agent that started it."""
+        if claims := self.shared.claims:
+            claims.leave(self.writer)
 
     def programs(
         self, call_id: str, profile: Profile, *, agent: str = "main", report: Callable[[str], None] | None = None
@@ -160,14 +177,22 @@ class SessionWorkspace:
         from overt.workspace.programs import Programs  # late: 11 ms
 
         self.shared.stay_up(self)
-        keeper, recorder = self.shared.keeper, self.recorder
         return Programs(
             self._program_services,
             profile=profile,
             agent=agent,
             report=report,
-            keeping=lambda: keeper.around(call_id, recorder, agent),
+            keeping=lambda: self._keep_command(call_id, agent, report),
         )
+
+    def _keep_command(
+        self, call_id: str, agent: str, report: Callable[[str], None] | None
+    ) -> "AbstractAsyncContextManager[CommandWatch]":
+        """Return the context of a command that may write. While sub-agents run, it waits for those of other agents."""
+        keeper, recorder, claims = self.shared.keeper, self.recorder, self.shared.claims
+        if claims is None:
+            return keeper.around(call_id, recorder, agent)
+        return claims.command(self.writer, lambda: keeper.around(call_id, recorder, agent), keeper.changes_of, report)
 
     @cached_property
     def _program_services(self) -> "ProgramServices":
@@ -229,6 +254,7 @@ class SessionWorkspace:
         if self._jobs is not None and self._ending_jobs is not None:
             await self._ending_jobs
             await self._jobs.close()
+        self.leave_claims()
         if self._recorder is not None:
             await self._recorder.close(CLOSE_WITHIN_S)
         await self.shared.release(self)

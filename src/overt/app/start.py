@@ -211,7 +211,14 @@ def _open_session(options: Options, setting: Setting, redactor: Redactor, parent
         *recorded.notices,
         *_look_at_servers(shared, redactor),
     )
-    workspace = SessionWorkspace(setting, shared, record=session.emit, redactor=redactor, recorded=recorded)
+    workspace = SessionWorkspace(
+        setting,
+        shared,
+        record=session.emit,
+        redactor=redactor,
+        recorded=recorded,
+        writer=parent.writer if parent else None,
+    )
     return SessionParts(session, workspace, sandbox, recorded.resumed, notices)
 
 

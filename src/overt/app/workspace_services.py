@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from overt.mcp.manifest_cache import KnownServers
     from overt.mcp.servers import McpServers
     from overt.sandbox.profile import SandboxPlace
+    from overt.workspace.path_claims import PathClaims
     from overt.workspace.programs import SupervisorSpawner
     from overt.workspace.undo.maintenance import LimitEnforcer
     from overt.workspace.undo.snapshot_keeper import SnapshotKeeper
@@ -50,6 +51,7 @@ class WorkspaceServices:
         self._spawner: SupervisorSpawner | None = None
         self._keeper: SnapshotKeeper | None = None
         self._servers: McpServers | None = None
+        self._claims: PathClaims | None = None
         self.interactive = False
         """A user of one of the sessions can answer questions and log in to servers."""
 
@@ -126,6 +128,19 @@ class WorkspaceServices:
                 make_limits=self._make_limits,
             )
         return self._keeper
+
+    @property
+    def claims(self) -> "PathClaims | None":
+        """Which agent holds which path; None while no sub-agent runs here."""
+        return self._claims if self._claims is not None and self._claims.active else None
+
+    def make_claims(self) -> "PathClaims":
+        """Return the claims that a sub-agent joins."""
+        if self._claims is None:
+            from overt.workspace.path_claims import PathClaims  # late: 0.4 ms
+
+            self._claims = PathClaims()
+        return self._claims
 
     @cached_property
     def configured_servers(self) -> Servers:

@@ -54,9 +54,15 @@ class PlannedChange(Struct, kw_only=True):
 
 
 def plan(
-    workspace: Workspace, changes: Sequence[Change], *, seen: Mapping[str, str], stack: ExitStack
+    workspace: Workspace,
+    changes: Sequence[Change],
+    *,
+    seen: Mapping[str, str],
+    stack: ExitStack,
+    check: Callable[[str], None] = lambda _: None,
 ) -> list[PlannedChange]:
-    """Check everything that can be checked without touching a file; `held` closes the descriptors."""
+    """Check everything that can be checked without touching a file. `stack` closes the descriptors, and `check` raises
+    if this agent may not write a path."""
     if len(changes) > MAX_FILES:
         raise ToolError(f"{len(changes)} files at once; change at most {MAX_FILES} in one call.", code="invalid")
     planned: list[PlannedChange] = []
@@ -71,6 +77,7 @@ def plan(
                 raise ToolError(f"{spot.path} is named twice; give each file once.", code="invalid")
             if spot is not None:
                 named.add(spot.path)
+                check(spot.path)
         _load(item)
         _guard(item, change, seen)
         _compute(item, change)

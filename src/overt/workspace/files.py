@@ -49,7 +49,8 @@ class FileServices(Struct, frozen=True, kw_only=True):
     """What the file capabilities of one session share. `rg` is the path of ripgrep.
 
     With a `keeper`, changes can be undone; `recorder` gets the record of a change if its call is cancelled. `observe`
-    is called with the path and the text of everything that is read or about to be written.
+    is called with the path and the text of everything that is read or about to be written. `check` raises a ToolError
+    if another agent holds one of some paths; its second argument says whether this agent holds them from then on.
     """
 
     workspace: Workspace
@@ -57,6 +58,7 @@ class FileServices(Struct, frozen=True, kw_only=True):
     keeper: SnapshotKeeper | None = None
     recorder: UndoRecorder | None = None
     observe: Callable[[str, str], None] | None = None
+    check: Callable[[Sequence[str], bool], None] = lambda _, __: None
 
 
 class Files:
@@ -81,6 +83,7 @@ class Files:
         self._keeper = services.keeper
         self._recorder = services.recorder
         self._observe = services.observe
+        self._check = services.check
 
     async def lines(self, path: str, *, offset: int, limit: int) -> Lines:
         stop = Event()
@@ -184,8 +187,11 @@ class Files:
     def _change(self, changes: Sequence[Change]) -> tuple[FileDiff, ...]:
         known = {**self.seen, **self.journal.seen}
         with ExitStack() as stack:
-            planned = plan(self.workspace, changes, seen=known, stack=stack)
+            check = self._check
+            planned = plan(self.workspace, changes, seen=known, stack=stack, check=lambda path: check((path,), False))
             if not self.preview:
+                spots = (spot for item in planned if not item.idle for spot in (item.source, item.target))
+                check(tuple(spot.path for spot in spots if spot), True)
                 unstored: dict[str, str] = {}
                 commit(planned, before_write=lambda item: self._keep(item, unstored), stack=stack)
                 for item in planned:

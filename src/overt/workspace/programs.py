@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from overt.core.capabilities import Blocked, FinishedCommand, JobOutput, JobState
 from overt.core.errors import ToolError
@@ -75,7 +76,10 @@ class Programs:
     async def run(self, command: str, *, timeout_ms: int, workdir: str = "") -> FinishedCommand:
         cwd = self._folder(workdir)
         async with self._kept() as watch:
-            return await self._run(command, timeout_ms=timeout_ms, watch=watch, cwd=cwd)
+            finished = await self._run(command, timeout_ms=timeout_ms, watch=watch, cwd=cwd)
+        if watch and watch.conflict:
+            finished = replace(finished, remark="; ".join(filter(None, (finished.remark, watch.conflict))))
+        return finished
 
     def _folder(self, workdir: str) -> str:
         """Where a command runs: the workspace, or a folder in it or in another one that the user opened."""
@@ -192,7 +196,9 @@ class Programs:
             output = await self._jobs.adopt(child, command, wait_ms=wait_ms, agent=self._agent)
             if watch:
                 watch.writes = await child.write_record()
-            return self._mark_given(output)
+        if watch and watch.conflict:
+            output = replace(output, text="\n".join(filter(None, (output.text.rstrip("\n"), f"[{watch.conflict}]"))))
+        return self._mark_given(output)
 
     async def _spawn(self, command: str, watch: CommandWatch | None, *, cwd: str, linger: bool = False) -> Child:
         return await self._spawner.spawn(

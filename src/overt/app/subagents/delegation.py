@@ -16,6 +16,7 @@ from overt.app.subagents.profiles import find_profile
 from overt.app.subagents.tree import AgentNode, AgentTree, NodeState
 from overt.core.agents.agent_events import AgentEnded, AgentStarted
 from overt.core.agents.profile import AgentProfile
+from overt.core.agents.writer import Writer
 from overt.core.capabilities import AgentResult
 from overt.core.errors import OvertError, ToolError
 from overt.core.events import TurnEnded
@@ -84,7 +85,7 @@ class Delegation:
                 "do the work here instead",
                 code="depth",
             )
-        link = self._link_to(profile)
+        link = self._link_to(profile, description)
         conversation = await self._open_agent(link)
         conversation.agent.runtime.gate.permissions.add_turn_rules(rules)
         try:
@@ -92,12 +93,13 @@ class Delegation:
         finally:
             await _finish(conversation.close())
 
-    def _link_to(self, profile: AgentProfile) -> ParentLink:
+    def _link_to(self, profile: AgentProfile, description: str) -> ParentLink:
         parts, settings = self._parts, self._session.setting.config.agent
         assert parts is not None  # calls run only after the agent is open
-        conversation = parts.conversation
+        conversation, path = parts.conversation, self.tree.new_path(self.path, profile.name)
         return ParentLink(
-            path=self.tree.new_path(self.path, profile.name),
+            path=path,
+            writer=Writer(path, description, parent=conversation.session_workspace.writer),
             profile=profile,
             session=self._session,
             agent=conversation.agent,
@@ -125,6 +127,7 @@ class Delegation:
             model=agent.spec.params.model,
         )
         self.tree.add(node, conversation)
+        conversation.session_workspace.join(conversation.inbox.tell)
         self._session.emit(
             AgentStarted(
                 agent=link.relative_path,
@@ -145,6 +148,7 @@ class Delegation:
                 conversation.interrupt()
                 conversation.session_workspace.end_jobs()  # at once: closing waits for records first
                 await _finish(asyncio.wait([turn]))
+            conversation.session_workspace.leave_claims()
             self.tree.end(path, _state_of(end))
             spent = session.spend.session
             self._session.emit(

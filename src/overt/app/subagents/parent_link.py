@@ -14,6 +14,7 @@ from overt.app.session import HIDDEN_AGENTS, MAIN, Session
 from overt.app.subagents.tree import AgentTree
 from overt.core.agents.agent_events import AgentCharged
 from overt.core.agents.profile import AgentProfile
+from overt.core.agents.writer import Writer
 from overt.core.capabilities import Effect
 from overt.core.events import Event
 from overt.core.settings import Limits
@@ -46,6 +47,7 @@ class ParentLink(Struct, frozen=True, kw_only=True):
     """
 
     path: str
+    writer: Writer
     profile: AgentProfile
     session: Session
     agent: Agent

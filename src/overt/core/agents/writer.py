@@ -1,10 +1,11 @@
 """An agent as one of several that write in the same workspace."""
 
-from typing import NamedTuple
+from msgspec import Struct
 
 
-class Writer(NamedTuple):
-    """`path` is its place in the tree of agents, and `parent` the agent that started it."""
+class Writer(Struct, frozen=True, eq=False):
+    """`path` is its place in the tree of agents, and `parent` the agent that started it. Compared by identity, as two
+    sessions may have an agent with the same path."""
 
     path: str
     description: str = ""
@@ -15,7 +16,7 @@ class Writer(NamedTuple):
         return f"{self.path} ({self.description})" if self.description else self.path
 
     def is_below(self, other: "Writer") -> bool:
-        """True if it was started by another agent, or by one that this other agent has started."""
+        """True if it was started by this other agent, or by one that the other has started."""
         above = self.parent
         while above is not None and above is not other:
             above = above.parent

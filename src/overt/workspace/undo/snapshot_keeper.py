@@ -61,7 +61,8 @@ class NoSnapshot(Struct, frozen=True, kw_only=True):
 class CommandWatch(Struct):
     """One command between two snapshots. What it changed is recorded with `recorder`.
 
-    The runner stores the command's write record in `writes` (None: not tracked).
+    The runner stores the command's write record in `writes` (None: not tracked). `taken` is the record of its end, once
+    `looked_after` is done. `conflict` names files of other agents that it has changed.
     """
 
     call_id: str
@@ -71,11 +72,21 @@ class CommandWatch(Struct):
     tracking: Tracking | None
     git: GitReading
     writes: bytes | None = None
+    looked_after: asyncio.Task[None] | None = None
+    taken: TreeTaken | None = None
+    conflict: str = ""
 
     def start(self) -> TreeTaken:
         """The record of a command that has begun: the state before it is known, the one after it is not."""
         before = self.before.name if isinstance(self.before, Snapshot) else ""
         return TreeTaken(agent=self.agent, call_id=self.call_id, before=before, after="")
+
+
+class CommandChanges(Struct, frozen=True, kw_only=True):
+    """Files that a command changed; not `certain` if others may have changed some of them."""
+
+    paths: tuple[str, ...] = ()
+    certain: bool = True
 
 
 class SnapshotKeeper:
@@ -175,8 +186,9 @@ class SnapshotKeeper:
         try:
             yield watch
         finally:
-            for work in (self._look_after(watch), self._record_git(watch)):
-                task = asyncio.get_running_loop().create_task(work)
+            loop = asyncio.get_running_loop()
+            watch.looked_after = loop.create_task(self._look_after(watch))
+            for task in (watch.looked_after, loop.create_task(self._record_git(watch))):
                 self._after.add(task)
                 task.add_done_callback(self._after.discard)
                 recorder.wait_for(task)
@@ -282,7 +294,22 @@ class SnapshotKeeper:
             shadow = self._require_shadow()
             record = parse_record(watch.writes, shadow.root)
             args = (watch.start(), before, after, shadow, record, self._roots)
-            watch.recorder.record(await asyncio.to_thread(compare_snapshots, *args))
+            watch.taken = await asyncio.to_thread(compare_snapshots, *args)
+            watch.recorder.record(watch.taken)
+
+    async def changes_of(self, watch: CommandWatch) -> CommandChanges:
+        """Return which files a command has changed: by the snapshots around it, or by its own record if there are none
+        or they take long."""
+        if watch.looked_after:
+            await asyncio.wait([watch.looked_after], timeout=PATIENCE)
+        if taken := watch.taken:
+            with suppress(OvertError):
+                changes = await asyncio.to_thread(self.changes, taken.before, taken.after) if taken.changed else ()
+                files = [each for each in changes if not (each.before or each.after or FileState()).folder]
+                own = tuple(each.path for each in files if each.path not in taken.others)
+                return CommandChanges(paths=own, certain=taken.tracked)
+        record = parse_record(watch.writes, self._roots[0] if self._roots else "")
+        return CommandChanges(paths=tuple(path for path in record.paths if not path.startswith(("/", ".git/"))))
 
     async def _read_git(self) -> GitReading:
         async with self._git_lock:
