@@ -127,3 +127,31 @@ def test_calls_of_different_agents_with_the_same_id_are_told_apart(
             assert state(work) == middle
 
     asyncio.run(main())
+
+
+def test_undo_takes_back_what_an_agent_wrote_while_the_command_of_another_ran(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "w"
+    before = prepare(work)
+    script = Script(
+        main=(calls(task("one"), task("two")), DONE),
+        one=(runs("touch busy; while [ ! -e go ]; do sleep 0.02; done; rm busy go; echo one >> log.txt"), DONE),
+        two=(
+            calls(call("read", path="shared.txt")),
+            calls(call("edit", path="shared.txt", old="first", new="FIRST")),
+            writes("go", ""),
+            writes("two.txt", "two\n"),
+            DONE,
+        ),
+    )
+    script.pauses["two", 1] = (work / "busy").exists
+
+    async def main() -> None:
+        async with opened(work, script, monkeypatch) as (conversation, _):
+            await conversation.prompt("go")
+            assert (work / "shared.txt").read_text() == "FIRST shared.txt\n"
+            await slash(conversation, "/undo")
+            assert state(work) == before
+
+    asyncio.run(main())
