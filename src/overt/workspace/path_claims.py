@@ -13,12 +13,15 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from overt.core.agents.writer import Writer
 from overt.core.errors import ToolError
 from overt.lib.logs.background import log_failure
 from overt.lib.translations import say
-from overt.workspace.undo.snapshot_keeper import CommandChanges, CommandWatch
+
+if TYPE_CHECKING:
+    from overt.workspace.undo.snapshot_keeper import CommandChanges, CommandWatch
 
 MOST_NAMED = 8
 """Paths that a message names."""
@@ -72,10 +75,10 @@ class PathClaims:
     async def command(
         self,
         writer: Writer,
-        keep: Callable[[], AbstractAsyncContextManager[CommandWatch]],
-        changes_of: Callable[[CommandWatch], Awaitable[CommandChanges]],
+        keep: "Callable[[], AbstractAsyncContextManager[CommandWatch]]",
+        changes_of: "Callable[[CommandWatch], Awaitable[CommandChanges]]",
         report: Callable[[str], None] | None,
-    ) -> AsyncIterator[CommandWatch]:
+    ) -> "AsyncIterator[CommandWatch]":
         """Keep a command in the context `keep` once no command of another agent runs. Afterwards its watch names the
         files of others that it has changed."""
         if self._running and report:
@@ -93,8 +96,8 @@ class PathClaims:
     async def _claim_changes(
         self,
         writer: Writer,
-        watch: CommandWatch | None,
-        changes_of: Callable[[CommandWatch], Awaitable[CommandChanges]],
+        watch: "CommandWatch | None",
+        changes_of: "Callable[[CommandWatch], Awaitable[CommandChanges]]",
     ) -> None:
         """Claim what a command has changed, then let the next one run."""
         try:
@@ -104,7 +107,7 @@ class PathClaims:
             self._running = None
             self._commands.release()
 
-    def _take_over(self, writer: Writer, changes: CommandChanges) -> str:
+    def _take_over(self, writer: Writer, changes: "CommandChanges") -> str:
         """Claim what is free. Return which files other agents hold, and tell these."""
         foreign: dict[Writer, list[str]] = {}
         with self._lock:
