@@ -44,6 +44,8 @@ def arrange_skills(
 ) -> tuple[Skill, ...]:
     """Return the skills of the index in their order. All three hold names or patterns; what `order` does not name
     follows as it was found."""
+    if include is None and not exclude and not order:
+        return tuple(skills)
     chosen = [
         skill
         for skill in skills
@@ -68,28 +70,30 @@ def make_index(skills: Sequence[Skill], cap: int) -> SkillIndex:
     """
     if not skills:
         return SkillIndex()
+    abouts = [(skill.name, skill.about) for skill in skills]
     left = cap - _weight(HEAD) - _weight(SHORTENED)
-    length = _longest_that_fits(skills, left)
+    length = _longest_that_fits(abouts, left)
     if length >= SHORTEST:
-        return _render(skills, len(skills), length)
-    names = [_weight(f", {skill.name}") for skill in skills]
+        return _render(abouts, len(abouts), length)
+    names = [_weight(name) + 2 for name, _ in abouts]
     left -= sum(names)
     described = 0
-    for skill, name in zip(skills, names, strict=True):
-        left -= _weight(_line(skill, USUAL)) + 1 - name
+    for (name, about), weight in zip(abouts, names, strict=True):
+        left -= _weight(_line(name, _shorten(about, USUAL))) + 1 - weight
         if left < 0:
             break
         described += 1
-    return _render(skills, described, USUAL, cap=cap)
+    return _render(abouts, described, USUAL, cap=cap)
 
 
-def _longest_that_fits(skills: Sequence[Skill], left: int) -> int:
+def _longest_that_fits(abouts: Sequence[tuple[str, str]], left: int) -> int:
     """Return the greatest length to which all descriptions can be shortened, 0 if even the shortest does not fit."""
+    left -= sum(_weight(_line(name, "")) + 1 for name, _ in abouts)
 
     def fits(length: int) -> bool:
-        return sum(_weight(_line(skill, length)) + 1 for skill in skills) <= left
+        return sum(_weight(_shorten(about, length)) for _, about in abouts) <= left
 
-    low, high = SHORTEST, max(SHORTEST, *(len(skill.about) for skill in skills))
+    low, high = SHORTEST, max(SHORTEST, *(len(about) for _, about in abouts))
     if not fits(low):
         return 0
     while low < high:
@@ -98,19 +102,20 @@ def _longest_that_fits(skills: Sequence[Skill], left: int) -> int:
     return low
 
 
-def _render(skills: Sequence[Skill], described: int, length: int, *, cap: int = 0) -> SkillIndex:
-    lines = [_line(skill, length) for skill in skills[:described]]
-    shown = [
-        ShownSkill(name=skill.name, shown=len(_shorten(skill.about, length).removesuffix("…")), size=len(skill.about))
-        for skill in skills[:described]
-    ]
-    names, others = list[str](), skills[described:]
+def _render(abouts: Sequence[tuple[str, str]], described: int, length: int, *, cap: int = 0) -> SkillIndex:
+    lines: list[str] = []
+    shown: list[ShownSkill] = []
+    for name, about in abouts[:described]:
+        text = _shorten(about, length)
+        lines.append(_line(name, text))
+        shown.append(ShownSkill(name=name, shown=len(text.removesuffix("…")), size=len(about)))
+    names, others = list[str](), abouts[described:]
     left = cap - _weight("\n".join((HEAD, SHORTENED, *lines)))
-    for skill in others:
-        left -= _weight(skill.name) + 2
+    for name, about in others:
+        left -= _weight(name) + 2
         listed = left >= 0
-        names += [skill.name] if listed else []
-        shown.append(ShownSkill(name=skill.name, shown=0, size=len(skill.about), listed=listed))
+        names += [name] if listed else []
+        shown.append(ShownSkill(name=name, shown=0, size=len(about), listed=listed))
     if missing := len(others) - len(names):
         names.append(MORE.format(count=missing))
     if names:
@@ -120,8 +125,8 @@ def _render(skills: Sequence[Skill], described: int, length: int, *, cap: int = 
     return SkillIndex(text="\n".join((head.rstrip(), *lines)), skills=index.skills)
 
 
-def _line(skill: Skill, length: int) -> str:
-    return f"- {skill.name}: {_shorten(skill.about, length)}"
+def _line(name: str, about: str) -> str:
+    return f"- {name}: {about}"
 
 
 def _shorten(text: str, length: int) -> str:
@@ -135,4 +140,4 @@ def _shorten(text: str, length: int) -> str:
 
 def _weight(text: str) -> int:
     """Return the bytes of a text: a Chinese character, which has three, takes about as many tokens as three letters."""
-    return len(text.encode("utf-8", "surrogatepass"))
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

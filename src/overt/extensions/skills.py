@@ -145,7 +145,8 @@ def _list_skills(folder: ExtensionFolder) -> tuple[SkillFile, ...]:
     skill costs one look at the disk, relative to its folder, which takes half the time."""
     files: list[SkillFile] = []
     try:
-        above = os.path.realpath(folder.path)
+        # the copies of plugins hold no links, and their folder is a real path
+        above = folder.path if folder.scope == "plugin" else os.path.realpath(folder.path)
         descriptor = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return ()
