@@ -139,14 +139,13 @@ class KnownServers:
 
 def _without_clashes(entries: Sequence[ServerEntry]) -> tuple[dict[str, ServerEntry], dict[str, str]]:
     """Leave out servers whose tools could have the names of another server's; those of the user stay."""
-    kept: dict[str, ServerEntry] = {}
+    kept: dict[str, str] = {}
     clashes: dict[str, str] = {}
     for entry in sorted(entries, key=lambda entry: entry.of_project):
         name = f"{plain_name(entry.name)}__"
-        others = {other: f"{plain_name(other)}__" for other in kept}
-        clash = next((each for each, plain in others.items() if name.startswith(plain) or plain.startswith(name)), "")
+        clash = next((each for each, plain in kept.items() if name.startswith(plain) or plain.startswith(name)), "")
         if clash:
             clashes[entry.name] = clash
         else:
-            kept[entry.name] = entry
+            kept[entry.name] = name
     return {entry.name: entry for entry in entries if entry.name in kept}, clashes
