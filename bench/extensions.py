@@ -1,6 +1,7 @@
 """What skills and plugins cost a start that uses none of them: first paint and first request, beside one without."""
 
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from bench.terminal import MARK, chat
 
 EXAMPLE = Path(__file__).parent.parent / "examples/plugin"
 AT_MOST = 1.05
+REPLY_AFTER_S = 0.25
 SETTLED_S = 3
 """Until the change times of files are old enough to be believed."""
 
@@ -67,26 +69,46 @@ def _add_plugins(variant: Site) -> None:
 
 
 def _rows(site: Site, variants: dict[str, Site]) -> Iterator[Row]:
-    """Two rows for each variant. All of them start in turn, so that a busy minute of the machine falls on each."""
+    """Three rows for each variant. All of them start in turn, so that a busy minute of the machine falls on each."""
     everyone = {"": _variant(site, f"none-{'-'.join(variants)}".replace(" ", "-")), **variants}
     for variant in everyone.values():
         variant.run([variant.program, "trust"], cwd=variant.folder / "chat")
     time.sleep(SETTLED_S)
-    with Server(site, "extensions", [text()], record="bodies") as server:
+    with Server(site, "extensions", [text(delay=REPLY_AFTER_S)], record="bodies") as server:
 
         def request(variant: Site) -> float:
             run = variant.overt(server.port, variant.folder / "chat")
             return server.arrivals()[0].at - run.began
+
+        def work(variant: Site) -> float:
+            argv, env = [variant.program, "run", "do the task"], variant.environment(server.port)
+            folder = variant.folder / "chat"
+            with subprocess.Popen(
+                argv, env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            ) as run:
+                while not server.arrivals():
+                    assert run.poll() is None
+                    time.sleep(0.005)
+                time.sleep(REPLY_AFTER_S / 5)  # what still runs beside the request is work of the start too
+                return _cpu(run.pid)
 
         def paint(variant: Site) -> float:
             with chat(variant, server.port) as pty:
                 return pty.until(MARK, 0) - pty.began
 
         requests = _in_turn(site.times(41), everyone, request)
+        works = _in_turn(site.times(41), everyone, work)
         paints = _in_turn(site.times(41), everyone, paint)
     for name in variants:
         yield compared(f"first request with {name} (none)", requests[name], requests[""], at_most=AT_MOST)
+        yield compared(f"CPU until first request with {name} (none)", works[name], works[""], at_most=AT_MOST)
         yield compared(f"composer painted with {name} (none)", paints[name], paints[""], at_most=AT_MOST)
+
+
+def _cpu(pid: int) -> float:
+    """Return the seconds that all threads of a process have run. On a busy machine that says more than a clock."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
 
 def _in_turn(times: int, variants: dict[str, Site], measure: Callable[[Site], float]) -> dict[str, list[float]]:
