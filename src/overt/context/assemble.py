@@ -84,6 +84,8 @@ class Assembler:
         if reset or not self._head:
             self._start(head)
             self._sent = 0
+        elif head != self._head:  # the output limit has moved, which no cache minds
+            self._start(head)
         # A marked message is not what the next request will hold in its place, so it counts as closing bytes.
         settled = messages[:-1] if self._wire.marks else messages
         shared = self._length if self._sent else 0
@@ -122,16 +124,20 @@ class Assembler:
         if not self._head:
             return ""
         reason = ""
-        if head != self._head:
+        assert before is not None  # a head was encoded from it
+        if head != self._head and self._without_limit(before) != self._without_limit(made_of):
             from overt.context.changes import describe_head_change  # late: 0.2 ms
 
-            assert before is not None  # a head was encoded from it
             reason = describe_head_change(before, made_of)
         elif messages[: len(self._messages)] != self._messages:
             from overt.context.changes import describe_history_change  # late: 0.2 ms
 
             reason = describe_history_change(self._messages, messages)
         return reason
+
+    def _without_limit(self, made_of: tuple[Prefix, Params]) -> bytes:
+        prefix, params = made_of
+        return encode_opening(self._wire, prefix, replace(params, output_limit=None))
 
     def _start(self, head: bytes) -> None:
         self._head = head

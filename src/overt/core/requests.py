@@ -49,11 +49,13 @@ class Prefix(Struct, frozen=True, kw_only=True):
 class Params(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Parameters of one request; None is not sent. `tool_choice` and `form` travel in the closing bytes.
 
-    `form` is a JSON schema (a Raw) that the text of the reply must fit.
+    `form` is a JSON schema (a Raw) that the text of the reply must fit. `output_limit` takes the place of `max_tokens`
+    where a spend limit decides how long this reply may be; it travels in the closing bytes too.
     """
 
     model: Exact
     max_tokens: int | None = None
+    output_limit: int | None = None
     temperature: float | None = None
     top_p: float | None = None
     effort: str | None = None

@@ -50,6 +50,8 @@ NO_EFFORT = ("", "none", "off")
 BUDGETS = {"minimal": 1024, "low": 4096, "medium": 10_240, "high": 24_576, "xhigh": 32_768, "max": 49_152}
 LEAST_BUDGET = 1024
 IN_TAIL = ("tool_choice", "output_config")
+LIMITED = ("max_tokens", "thinking")
+"""What travels in the closing bytes where a spend limit decides how long a reply may be."""
 
 Block = dict[str, object]
 
@@ -77,7 +79,7 @@ class Anthropic:
 
     def head(self, prefix: Prefix, params: Params) -> bytes:
         fields: Block = {"model": clean(params.model), "max_tokens": self._limit(params), "stream": True}
-        thinking = self._thinking(params)
+        thinking = self._thinking(params, self._limit(params))
         if self._quirks.temperature and not _thinks(thinking):
             # Newer models take one of the two and refuse both.
             if params.temperature is not None:
@@ -87,6 +89,8 @@ class Anthropic:
         if thinking:
             fields["thinking"] = thinking
         fields |= extra_fields(self._quirks.extra, but=IN_TAIL)
+        if params.output_limit is not None:
+            fields = {key: value for key, value in fields.items() if key not in LIMITED}
         if prefix.tools:
             fields["tools"] = self._with_mark(
                 [
@@ -110,9 +114,12 @@ class Anthropic:
 
     def tail(self, params: Params) -> bytes:
         fields: Block = {key: self._quirks.extra[key] for key in IN_TAIL if key in self._quirks.extra}
+        thinking = self._thinking(params, params.output_limit or self._limit(params))
+        if params.output_limit is not None:
+            fields |= {"max_tokens": params.output_limit, **({"thinking": thinking} if thinking else {})}
         if params.tool_choice == "none":
             fields["tool_choice"] = {"type": "none"}
-        elif params.tool_choice == "required" and not _thinks(self._thinking(params)):
+        elif params.tool_choice == "required" and not _thinks(thinking):
             # A model that thinks first cannot be forced to begin with a call: the server refuses the two together.
             fields["tool_choice"] = {"type": "any"}
         config: Block = {}
@@ -132,8 +139,8 @@ class Anthropic:
     def _limit(self, params: Params) -> int:
         return params.max_tokens or self._about.output or USUAL_OUTPUT
 
-    def _thinking(self, params: Params) -> Block:
-        """What is said about thinking; nothing where it is not understood or nobody has asked."""
+    def _thinking(self, params: Params, limit: int) -> Block:
+        """What is said about thinking, within the limit of a reply; nothing where it is not understood or not asked."""
         if self._quirks.thinking not in ("budget", "adaptive"):
             return {}
         if params.thinking is False:
@@ -144,7 +151,7 @@ class Anthropic:
         if self._quirks.thinking == "adaptive":
             # Without `display` the newest models think in silence, and reasoning is to be seen.
             return {"type": "adaptive", "display": "summarized"}
-        budget = min(BUDGETS.get(effort, BUDGETS["medium"]), self._limit(params) // 2)
+        budget = min(BUDGETS.get(effort, BUDGETS["medium"]), limit // 2)
         return {"type": "enabled", "budget_tokens": budget} if budget >= LEAST_BUDGET else {}
 
     def _with_mark(self, blocks: list[Block]) -> list[Block]:

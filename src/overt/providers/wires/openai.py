@@ -99,6 +99,8 @@ class OpenAIChat:
 
     def tail(self, params: Params) -> bytes:
         closing = b"]"
+        if params.output_limit is not None and self._quirks.limit:
+            closing += b',"%b":%d' % (self._quirks.limit.encode(), params.output_limit)
         if params.tool_choice != "auto":
             closing += b',"tool_choice":"%b"' % params.tool_choice.encode()
         if params.form is not None:
@@ -124,6 +126,8 @@ class OpenAIChat:
         for more in (self._effort(params.effort), self._thinking(params.thinking)):
             _merge(found, more)
         _merge(found, extra_fields(quirks.extra, but=CLOSING))
+        if params.output_limit is not None:
+            found.pop(quirks.limit, None)
         return found
 
     def _effort(self, effort: str | None) -> dict[str, object]:

@@ -71,6 +71,8 @@ class OpenAIResponses:
             chosen = {"temperature": params.temperature, "top_p": params.top_p}
             fields |= {key: value for key, value in chosen.items() if value is not None}
         fields |= extra_fields(quirks.extra, but=CLOSING)
+        if params.output_limit is not None:
+            fields.pop("max_output_tokens", None)
         system = clean(prefix.system_text())
         if system and quirks.system == "system":
             fields["instructions"] = system
@@ -97,6 +99,8 @@ class OpenAIResponses:
 
     def tail(self, params: Params) -> bytes:
         fields = {key: value for key, value in self._quirks.extra.items() if key in CLOSING}
+        if params.output_limit is not None and self._quirks.limit:
+            fields["max_output_tokens"] = params.output_limit
         if params.tool_choice != "auto":
             fields["tool_choice"] = params.tool_choice
         if params.form is not None:
