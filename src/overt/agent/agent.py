@@ -1,7 +1,7 @@
 """An agent: what it is (`AgentSpec`), and the services its turns call (`Runtime`)."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec import Raw, Struct, field
 
@@ -17,6 +17,9 @@ from overt.core.requests import Params, Prefix
 from overt.core.settings import Calls, Limits, Price
 from overt.core.tool import Tool, ToolLookup
 from overt.lib.result_limit import ResultLimit, result_limit
+
+if TYPE_CHECKING:
+    from overt.agent.request_cost import UncountedRequest
 
 
 class Lead(Protocol):
@@ -124,7 +127,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
     rules of folders that the history has reached since the last call, and facts that have changed. `marks` says where
     turns began, and `printed` what interrupted calls had printed, by their ids. `spend_limit` refuses a request once
     the session has cost too much. `find_tool` finds any tool, also one that the agent does not have, by the names that
-    a history has for it. `unlisted` are the tools that the model looks up, and `hooks` is None if the user has none.
+    a history has for it. `uncounted` holds a request that broke off until it is recorded. `unlisted` are the tools
+    that the model looks up, and `hooks` is None if the user has none.
     """
 
     provider: Provider
@@ -143,6 +147,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     spend_limit: SpendLimit | None = None
     unlisted: UnlistedTools | None = None
     hooks: AgentHooks | None = None
+    uncounted: "list[UncountedRequest]" = field(default_factory=list)
 
 
 class Agent(Struct, frozen=True):

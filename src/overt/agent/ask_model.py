@@ -5,6 +5,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent, compacts_automatically
+from overt.agent.request_cost import counted_request
 from overt.agent.streamed_reply import call_model, request_sent
 from overt.core.errors import ProviderError
 from overt.core.events import Emit, PrefixReset, Replied
@@ -44,7 +45,9 @@ async def _send(agent: Agent, history: History, emit: Emit, *, final: bool) -> R
     if assembled.reset:
         emit(PrefixReset(agent=agent.spec.path, cause=assembled.reset))
     emit(request_sent(agent, assembled, forced=final))
-    reply = await call_model(agent, assembled.request, emit, final=final)
-    if agent.runtime.budget:
-        agent.runtime.budget.observe(agent.spec.prefix, history.messages, reply.usage)
+    budget = agent.runtime.budget
+    with counted_request(agent, budget.counted if budget else 0, lambda: None) as received:
+        reply = await call_model(agent, assembled.request, emit, received=received, final=final)
+    if budget:
+        budget.observe(agent.spec.prefix, history.messages, reply.usage)
     return reply

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent, compacts_automatically
+from overt.agent.request_cost import count_broken, counted_request
 from overt.agent.streamed_reply import call_model, request_sent
 from overt.context.budget import Budget
 from overt.context.compaction_facts import REMOVED
@@ -222,6 +223,7 @@ class _Job:
         try:
             reply = await self._ask(ask)
         except ProviderError as error:
+            count_broken(self.agent, "", self.emit)
             if error.kind == "overflow" and self.cause != "asked" and (folded := self._folded(span, large=tail.large)):
                 self.emit(folded)
                 return
@@ -248,7 +250,8 @@ class _Job:
             params = replace(params, form=await agent.runtime.lead.form(history, forced=True))
         assembled = agent.runtime.assembler.beside().assemble(agent.spec.prefix, (*history.messages, ask), params)
         self.emit(request_sent(agent, assembled, forced=True, purpose="summary", also=(ask,)))
-        return await call_model(agent, assembled.request, self._emit_troubles, final=True)
+        with counted_request(agent, self.count((*history.messages, ask)), lambda: None) as received:
+            return await call_model(agent, assembled.request, self._emit_troubles, received=received, final=True)
 
     def _emit_troubles(self, event: Event) -> None:
         if isinstance(event, Retried | Noticed):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, assert_never
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent
+from overt.agent.request_cost import Received
 from overt.context.assemble import AssembledRequest
 from overt.core.events import (
     CallStreamed,
@@ -57,7 +58,7 @@ def request_sent(
     )
 
 
-async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool = False) -> Replied:
+async def call_model(agent: Agent, request: Request, emit: Emit, *, received: Received, final: bool = False) -> Replied:
     """Send a request, emit what streams in, and return the reply. Calls in a `final` reply are dropped.
 
     What reads replies is loaded with the first piece of one, so that the request goes out first.
@@ -69,6 +70,7 @@ async def call_model(agent: Agent, request: Request, emit: Emit, *, final: bool 
     origin = Origin(kind="model", where=agent.runtime.provider.name)
     async with aclosing(agent.runtime.provider.stream(request)) as deltas:
         async for delta in deltas:
+            received.see(delta)
             match delta:
                 case TextDelta(text=text):
                     if visible is None:

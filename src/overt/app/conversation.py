@@ -15,6 +15,7 @@ from overt.agent.agent import Agent
 from overt.agent.job_notices import announce_ended_jobs, name_lasting_jobs
 from overt.agent.loop import run_turn
 from overt.agent.queued_messages import Inbox
+from overt.agent.request_cost import count_broken
 from overt.agent.user_command import TYPED, run_command
 from overt.app.context.cache_meter import LiveCacheMeter
 from overt.app.custom.session_commands import SessionCommands
@@ -33,7 +34,6 @@ from overt.core.events import (
     Noticed,
     PrefixReset,
     PrefixSet,
-    Replied,
     TurnEnded,
     TurnStarted,
     UserSpoke,
@@ -44,8 +44,7 @@ from overt.core.protocols import Answer, UnsavedEntry
 from overt.core.questions import FormAnswer
 from overt.core.settings import Mode
 from overt.core.spending.spend import Spend
-from overt.core.spending.usage import Usage
-from overt.core.text_fragments import MODEL, USER, Origin
+from overt.core.text_fragments import USER, Origin
 from overt.sessions.resume import ResumedSession
 from overt.tools.bash import bash
 
@@ -362,9 +361,7 @@ class Conversation:
         """Leave a history that is valid whatever ended the turn."""
         session, emit = self.session, self.session.emit
         self.agent.runtime.gate.permissions.end_turn()
-        if streamed := session.end_turn():
-            broken = Message(role="assistant", parts=(Text(text=streamed),), origin=MODEL)
-            emit(Replied(message=broken, finish="interrupted", usage=Usage()))
+        count_broken(self.agent, session.end_turn(), emit)
         for outcome in heal(self.history, self.agent.runtime.printed):
             emit(outcome)
         if restore := self._restore_agent:

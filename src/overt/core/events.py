@@ -91,6 +91,8 @@ class RequestSent(Event, frozen=True, kw_only=True):
 
 
 class Replied(Event, frozen=True, kw_only=True):
+    """With `estimated`, the reply broke off before the server had counted it: `usage` is our estimate."""
+
     message: Message
     finish: Finish
     usage: Usage
@@ -98,6 +100,7 @@ class Replied(Event, frozen=True, kw_only=True):
     forced: bool = False
     skipped: int = 0
     ms: int = 0
+    estimated: bool = False
 
 
 class Repaired(Event, frozen=True, kw_only=True):

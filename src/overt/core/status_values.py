@@ -16,9 +16,9 @@ class Gauges(NamedTuple):
     """`used` and `limit` are tokens; a limit of 0 is not known. `lacking` are walls that the sandbox does not have.
 
     `cost` is of the last turn and `session_cost` of the whole session in US dollars, None where no price is known;
-    with `unpriced`, requests without a price came on top. `spend_limit` is in dollars too, 0 if there is none. `cache`
-    and `session_cache` are the shares of the prompt tokens that came from the server's cache. `offline` says why
-    nothing leaves the machine.
+    with `unpriced`, requests without a price came on top, and with `estimated` some broke off before the server had
+    counted them. `spend_limit` is in dollars too, 0 if there is none. `cache` and `session_cache` are the shares of the
+    prompt tokens that came from the server's cache. `offline` says why nothing leaves the machine.
     """
 
     model: str
@@ -31,6 +31,7 @@ class Gauges(NamedTuple):
     cost: float | None = 0.0
     session_cost: float | None = 0.0
     unpriced: bool = False
+    estimated: bool = False
     spend_limit: float = 0.0
     cache: float | None = None
     session_cache: float | None = None

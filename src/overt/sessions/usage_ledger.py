@@ -48,6 +48,7 @@ class LedgerLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost: float | None = None
     saved: float | None = None
     ms: int = 0
+    estimated: bool = False
 
 
 _encoder = Encoder()

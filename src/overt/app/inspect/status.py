@@ -25,6 +25,7 @@ def read_gauges(conversation: Conversation) -> Gauges:
         cost=spend.turn.known_cost,
         session_cost=spend.session.known_cost,
         unpriced=spend.session.unpriced > 0,
+        estimated=spend.session.estimated > 0,
         spend_limit=spend_limit(history, agent.spec.limits.budget_usd),
         cache=spend.turn.cached_share,
         session_cache=spend.session.cached_share,

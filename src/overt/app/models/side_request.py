@@ -9,16 +9,18 @@ from contextlib import aclosing
 from time import monotonic
 from typing import Literal
 
+from overt.agent.request_cost import Received, is_billed
 from overt.context.assemble import AssembledRequest, Assembler, fingerprint
 from overt.core.errors import OvertError
 from overt.core.events import Emit, Noticed, PrefixSet, Replied, RequestSent
 from overt.core.messages import Message, Text
 from overt.core.protocols import Provider, Wire
-from overt.core.requests import Finish, Params, Prefix, Reply, RetryDelta, WaitDelta
+from overt.core.requests import Finish, Params, Prefix, Reply, Request
 from overt.core.settings import ModelFacts
 from overt.core.spending.usage import Usage
 from overt.core.text_fragments import HARNESS, Fragment, Origin
 from overt.lib.logs.log import LOG
+from overt.lib.tokens import estimate
 
 SidePurpose = Literal["title", "web"]
 """Also the name of the agent under which the request is recorded."""
@@ -40,24 +42,25 @@ async def send_side_request(
     """Send a request and return the text of its reply. Record the request, what it cost, and a failure, which is also
     logged and raised as an OvertError."""
     _record_request(provider, about, made, emit, purpose)
-    started, begun, reply = monotonic(), False, None
+    started, received, reply = monotonic(), Received(), None
 
     def record_reply(finish: Finish, usage: Usage, model: str = "") -> None:
         message = Message(role="assistant", parts=(), origin=Origin(kind="model", where=provider.name))
-        ms = round((monotonic() - started) * 1000)
-        emit(Replied(agent=purpose, message=message, finish=finish, usage=usage, model=model, ms=ms))
+        ms, estimated = round((monotonic() - started) * 1000), finish == "interrupted"
+        emit(
+            Replied(agent=purpose, message=message, finish=finish, usage=usage, model=model, ms=ms, estimated=estimated)
+        )
 
     try:
         async with asyncio.timeout(ANSWER_WITHIN_S), aclosing(provider.stream(made.request)) as deltas:
             async for delta in deltas:
-                begun = begun or not isinstance(delta, RetryDelta | WaitDelta)
+                received.see(delta)
                 reply = delta if isinstance(delta, Reply) else reply
-    except asyncio.CancelledError:
-        record_reply("interrupted", Usage())
-        raise
-    except (OvertError, TimeoutError) as error:
-        if begun or isinstance(error, TimeoutError):  # tokens that nobody has counted may have been spent
-            record_reply("interrupted", Usage())
+    except (OvertError, TimeoutError, asyncio.CancelledError) as error:
+        if is_billed(error, received):
+            record_reply("interrupted", Usage(input=estimate_tokens(made.request), output=received.tokens()))
+        if isinstance(error, asyncio.CancelledError):
+            raise
         why = f"the request for {SUBJECTS[purpose]} failed: {error or type(error).__name__}"
         emit(Noticed(agent=purpose, text=why, level="warning"))
         LOG.warning(purpose, why)
@@ -66,6 +69,11 @@ async def send_side_request(
         return ""
     record_reply(reply.finish, reply.usage, reply.model)
     return "".join(part.text for part in reply.parts if isinstance(part, Text))
+
+
+def estimate_tokens(request: Request) -> int:
+    """Return about how many tokens a request beside the conversation takes."""
+    return estimate("\n".join([request.prefix.system_text(), *(message.text() for message in request.messages)]))
 
 
 def _record_request(

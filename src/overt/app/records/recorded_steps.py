@@ -109,7 +109,7 @@ def read_steps(entries: Sequence[Entry[Event]], start: int) -> RecordedSteps:
 
 def _broke_off(reply: Replied) -> bool:
     """True if the reply is what was kept of a stream that broke off: the model never ended it."""
-    return reply.finish == "interrupted" and reply.usage == Usage()
+    return reply.finish == "interrupted" and (reply.estimated or reply.usage == Usage())
 
 
 def _add_late_outcomes(recorded: RecordedSteps, entries: Sequence[Entry[Event]]) -> None:

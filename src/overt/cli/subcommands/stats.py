@@ -92,10 +92,10 @@ def _narrow(name: str, totals: Totals) -> Iterator[str]:
 
 
 def _cost(totals: Totals) -> str:
-    """Write the known cost, with a plus if requests without a price come on top."""
+    """Write the known cost, with a plus if requests without a price come on top, and `~` if some are estimated."""
     if totals.unpriced and totals.unpriced == totals.requests:
         return "?"
-    return dollars(totals.cost) + ("+" if totals.unpriced else "")
+    return ("~" if totals.estimated and totals.cost else "") + dollars(totals.cost) + ("+" if totals.unpriced else "")
 
 
 def _bars(usage: Stats, width: int) -> Iterator[str]:

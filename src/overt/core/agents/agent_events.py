@@ -30,6 +30,7 @@ class AgentCharged(Event, frozen=True, kw_only=True):
     cost: float | None = None
     saved: float | None = None
     ms: int = 0
+    estimated: bool = False
 
 
 class AgentEnded(Event, frozen=True, kw_only=True):

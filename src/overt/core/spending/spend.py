@@ -22,7 +22,8 @@ Purpose = Literal["step", "summary", "title", "web"]
 class Charge(Struct, frozen=True, kw_only=True):
     """One request that was answered. `possible` counts the tokens of it that a cache could have held.
 
-    `cost` and `saved` (by the cache) are US dollars; None: no price is known, or the reply broke off uncounted.
+    `cost` and `saved` (by the cache) are US dollars; None: no price is known. `estimated`: the reply broke off before
+    the server had counted it, so the tokens and the cost are our estimate.
     """
 
     agent: str
@@ -34,10 +35,14 @@ class Charge(Struct, frozen=True, kw_only=True):
     cost: float | None = None
     saved: float | None = None
     ms: int = 0
+    estimated: bool = False
 
 
 class Totals(Struct, frozen=True, kw_only=True):
-    """Sums over requests. Of the `unpriced` ones the cost is not known, so `cost` and `saved` are of the others."""
+    """Sums over requests. Of the `unpriced` ones the cost is not known, so `cost` and `saved` are of the others.
+
+    `unpriced_tokens` are the uncached tokens of those. So many requests were `estimated`, because they broke off.
+    """
 
     requests: int = 0
     input: int = 0
@@ -49,6 +54,8 @@ class Totals(Struct, frozen=True, kw_only=True):
     cost: float = 0.0
     saved: float = 0.0
     unpriced: int = 0
+    unpriced_tokens: int = 0
+    estimated: int = 0
 
     @property
     def usage(self) -> Usage:
@@ -88,12 +95,15 @@ class Totals(Struct, frozen=True, kw_only=True):
             cost=self.cost + (charge.cost or 0.0),
             saved=self.saved + (charge.saved or 0.0),
             unpriced=self.unpriced + (charge.cost is None),
+            unpriced_tokens=self.unpriced_tokens + (usage.uncached if charge.cost is None else 0),
+            estimated=self.estimated + charge.estimated,
         )
 
     def describe_cost(self) -> str:
-        """Return the cost as people read it, with a plus if there are requests without a known cost."""
+        """Return the cost as people read it: `~` if some of it is estimated, a plus if there are unpriced requests."""
         known = self.known_cost
-        return dollars(known) + ("+" if self.unpriced and known is not None else "")
+        about = "~" if self.estimated and known else ""
+        return about + dollars(known) + ("+" if self.unpriced and known is not None else "")
 
 
 class AgentModel(Struct, frozen=True, kw_only=True):
@@ -158,7 +168,7 @@ def _receive(spend: Spend, event: Replied | Compacted) -> Spend:
         return spend
     spend = _put(spend, event, replace(model, cache=model.cache.receive(event.usage)))
     if isinstance(event, Replied) and event.finish == "interrupted" and event.usage == Usage():
-        model = replace(model, price=None)  # it broke off before the server had counted it
+        model = replace(model, price=None)  # an earlier version made no estimate of a reply that broke off
     return _charge(spend, event, model, purpose=request.purpose)
 
 
@@ -174,6 +184,7 @@ def _charge(spend: Spend, event: Replied | Compacted | TitleSet, model: AgentMod
         cost=cost(usage, model.price),
         saved=savings(usage, model.price),
         ms=event.ms,
+        estimated=isinstance(event, Replied) and event.estimated,
     )
     return _add(spend, charge)
 

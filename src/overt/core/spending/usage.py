@@ -12,6 +12,11 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cache_write: int = 0
     reasoning: int = 0
 
+    @property
+    def uncached(self) -> int:
+        """All tokens but those that were read from a cache."""
+        return max(0, self.input - self.cached) + self.output
+
     def __add__(self, other: "Usage") -> "Usage":
         return self._joined(other, 1)
 

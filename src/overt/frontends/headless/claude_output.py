@@ -42,8 +42,8 @@ def claude_event(event: Event, conversation: Conversation, parent_call: str | No
     """
     common: dict[str, object] = {"parent_tool_use_id": parent_call, "session_id": conversation.id, "uuid": new_id(32)}
     match event:
-        case Replied(forced=True, message=message) if not message.parts:
-            return None  # a summary that came to nothing
+        case Replied(message=message) if not message.parts and (event.forced or event.estimated):
+            return None  # a summary that came to nothing, or a reply that broke off before its first word
         case Compacted(cause=cause, before=before):
             about = {"trigger": "manual" if cause == "asked" else "auto", "pre_tokens": before}
             session = {"session_id": conversation.id, "uuid": new_id(32)}

@@ -147,7 +147,7 @@ def tell(event: Event, narrator: "Narrator | None" = None) -> None:
         case Noticed() | Retried() | Compacted():
             notice = describe_event(event)
             _warn(notice.text if notice else "")
-        case Replied(finish="interrupted", message=partial):
+        case Replied(finish="interrupted", message=partial) if partial.parts:
             _warn(partial.text())
         case ToolFinished(code="denied", result=denied) if not verbose:
             _warn("".join(part.text for part in denied.parts if isinstance(part, Text)))

@@ -103,10 +103,11 @@ def _cost(gauges: Gauges, *, session: bool) -> list[Span]:
 
 
 def _session_cost(gauges: Gauges) -> Span:
-    """With a plus where some requests have no known price."""
+    """With a plus where some requests have no known price, and `~` where some are estimated."""
+    about = "~" if gauges.estimated and gauges.session_cost else ""
     more = "+" if gauges.unpriced and gauges.session_cost is not None else ""
     limit = f"/{money(gauges.spend_limit)}" if gauges.spend_limit else ""
-    return Span(f"{money(gauges.session_cost)}{more}{limit}", _spent_style(gauges))
+    return Span(f"{about}{money(gauges.session_cost)}{more}{limit}", _spent_style(gauges))
 
 
 def _spent_style(gauges: Gauges) -> str:

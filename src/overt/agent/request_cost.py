@@ -1,0 +1,85 @@
+"""Requests that break off before the server has counted them: their input and what was received are estimated."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from overt.agent.agent import Agent
+from overt.core.errors import ProviderError
+from overt.core.events import Replied
+from overt.core.messages import Message, Text
+from overt.core.requests import CallDelta, Delta, ReasoningDelta, TextDelta
+from overt.core.spending.usage import Usage
+from overt.core.text_fragments import MODEL
+from overt.lib.tokens import estimate
+
+BROKEN = ("cut", "stalled")
+"""Kinds of a failure after which a server may bill what it did, although nothing was received."""
+CALL_CHARACTERS = 4
+"""Characters of a call's arguments for a token."""
+
+
+class Received:
+    """What has come of a reply so far."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._calls: dict[int, int] = {}
+
+    def see(self, delta: Delta) -> None:
+        if isinstance(delta, TextDelta | ReasoningDelta):
+            self._texts.append(delta.text)
+        elif isinstance(delta, CallDelta):
+            self._calls[delta.index] = delta.characters
+
+    def __bool__(self) -> bool:
+        return bool(self._texts or self._calls)
+
+    def tokens(self) -> int:
+        return estimate("".join(self._texts)) + sum(self._calls.values()) // CALL_CHARACTERS
+
+
+class UncountedRequest(Struct, frozen=True, kw_only=True):
+    """A request that broke off: what it took as far as is known, and how its reservation is given back."""
+
+    usage: Usage
+    release: Callable[[], None]
+
+
+@contextmanager
+def counted_request(agent: Agent, tokens: int, release: Callable[[], None]) -> Iterator[Received]:
+    """Follow a request of so many tokens to its end. `release` is called once it is counted.
+
+    If it breaks off uncounted, an estimate is left in `runtime.uncounted`: `count_broken` records it and releases.
+    """
+    received = Received()
+    try:
+        yield received
+    except BaseException as error:
+        if is_billed(error, received):
+            usage = Usage(input=tokens, output=received.tokens())
+            agent.runtime.uncounted.append(UncountedRequest(usage=usage, release=release))
+        else:
+            release()
+        raise
+    release()
+
+
+def is_billed(error: BaseException, received: Received) -> bool:
+    """True if the server may bill a request that has ended with this error."""
+    interrupted = isinstance(error, asyncio.CancelledError | TimeoutError)
+    return interrupted or bool(received) or (isinstance(error, ProviderError) and error.kind in BROKEN)
+
+
+def count_broken(agent: Agent, text: str, emit: Callable[[Replied], None]) -> None:
+    """Record a reply that broke off, if there is one: the text that was shown, and what the request took."""
+    uncounted = agent.runtime.uncounted.pop() if agent.runtime.uncounted else None
+    if not text and uncounted is None:
+        return
+    message = Message(role="assistant", parts=(Text(text=text),) if text else (), origin=MODEL)
+    usage = uncounted.usage if uncounted else Usage()
+    emit(Replied(message=message, finish="interrupted", usage=usage, estimated=uncounted is not None))
+    if uncounted:
+        uncounted.release()
