@@ -88,7 +88,10 @@ class Bench:
         workspace = SessionWorkspace(setting, WorkspaceServices(setting))
         self.hands = Capabilities(workspace, history=lambda: self.conversation.history, effects=EFFECTS)
         tools = BUILT_IN.for_effects(EFFECTS)
-        services = plain_services(workspace)
+        session = Session(
+            SessionRecord(log=NoLog(), id="test"), setting, redactor=Redactor(), log_notices=self.troubles
+        )
+        services = plain_services(workspace, session)
         gate = Gate(
             PermissionState(Terms(rules=()), mode=mode, remember=remember or self.remembered.append),
             sight=PathFacts(root=str(folder), exists=lambda path: (folder / path).exists(), look=self.hands.look),
@@ -114,9 +117,6 @@ class Bench:
         agent = Agent(spec, runtime)
         opening = PrefixSet(
             prefix=agent.spec.prefix, provider="played", model="m", wire="openai", encoder=1, fingerprint="f"
-        )
-        session = Session(
-            SessionRecord(log=NoLog(), id="test"), setting, redactor=Redactor(), log_notices=self.troubles
         )
         self.conversation = Conversation(agent, opening, session=session, services=services)
         self.events: list[Event] = []

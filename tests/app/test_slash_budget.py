@@ -60,20 +60,23 @@ async def prompted(conversation: Conversation, text: str) -> tuple[str, str, lis
 
 
 @awaited
-async def test_a_budget_warns_once_and_then_refuses_the_next_request(here: Options) -> None:
-    over = "The budget of $0.2400 is spent ($0.3000); nothing more is sent. /budget N raises it."
+async def test_a_budget_warns_once_and_then_refuses_the_request_that_could_exceed_it(here: Options) -> None:
+    near = "Limit of this session: $0.2400, used $0.2000 (83 %)"
     async with shop([DIME] * 5, here) as (conversation, server):
         assert (await slash(conversation, "/budget")).lines[0].startswith("No budget is set; spent so far: $0.")
-        assert (await slash(conversation, "/budget 0.24")).lines == ("Budget: $0.2400, spent $0 (0 %)",)
+        assert (await slash(conversation, "/budget 0.24")).lines == ("Limit of this session: $0.2400, used $0 (0 %)",)
         assert await prompted(conversation, "one") == ("done", "", [])
         assert await prompted(conversation, "two") == ("done", "", [])
-        assert await prompted(conversation, "three") == ("done", "", ["$0.2000 of the budget of $0.2400 is spent."])
         sent = len(server.posts)
-        assert await prompted(conversation, "four") == ("limit", "budget", [over])
+        assert await prompted(conversation, "three") == ("limit", "budget", [near])
+        assert (await prompted(conversation, "four"))[2] == []
         assert len(server.posts) == sent
         assert read_gauges(conversation).spend_limit == 0.24
-        assert (await slash(conversation, "/budget $1")).lines == ("Budget: $1.00, spent $0.3000 (30 %)",)
+        assert (await slash(conversation, "/budget $1")).lines == ("Limit of this session: $1.00, used $0.2000 (20 %)",)
         assert await prompted(conversation, "five") == ("done", "", [])
+        told = [message.text() for message in conversation.history.messages if message.origin.detail == "limits"]
+        (advice,) = told
+        assert advice.startswith("[overt] $0.20 of the $0.24 that this session may take are used. Finish what matters")
 
 
 @awaited
@@ -83,9 +86,9 @@ async def test_a_turn_that_goes_on_is_stopped_at_the_budget_too(here: Options, t
         Turn(calls=calls(call("read", path="a.txt")).calls, usage={"prompt_tokens": 100_000, "completion_tokens": 0})
     ]
     async with shop([*reading * 9, Turn(text="done")], here, "[limits]\nbudget_usd = 0.15") as (conversation, server):
-        reason, kind, warnings = await prompted(conversation, "go")
-        assert (reason, kind, len(server.posts)) == ("limit", "budget", 2)
-        assert warnings == ["The budget of $0.1500 is spent ($0.2000); nothing more is sent. /budget N raises it."]
+        end = await conversation.prompt("go")
+        assert (end.reason, end.kind, len(server.posts)) == ("limit", "budget", 1)
+        assert end.text.startswith("Limit of this session: $0.1500, used $0.1000; the next request may take up to $0.1")
 
 
 @awaited
@@ -96,7 +99,7 @@ async def test_no_summary_is_asked_for_at_the_step_limit_when_the_budget_is_spen
     reading = Turn(
         calls=calls(call("read", path="a.txt")).calls, usage={"prompt_tokens": 100_000, "completion_tokens": 0}
     )
-    settings = "[limits]\nbudget_usd = 0.15\n[agent]\nmax_steps = 2"
+    settings = "[limits]\nbudget_usd = 0.25\n[agent]\nmax_steps = 2"
     async with shop([reading, reading, Turn(text="a summary")], here, settings) as (conversation, server):
         reason, kind, _ = await prompted(conversation, "go")
         assert (reason, kind, len(server.posts)) == ("limit", "budget", 2)
@@ -118,25 +121,29 @@ async def test_a_resumed_session_keeps_its_budget_and_what_it_spent(here: Option
 
 
 @awaited
-async def test_a_model_without_a_price_is_told_of(
+async def test_a_model_without_a_price_is_told_of_and_its_uncached_tokens_count(
     here: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("agents", "models.session_models"):
-        monkeypatch.setattr(f"overt.app.{module}.is_local", lambda entry: False)
-    async with shop([DIME] * 3, here) as (conversation, _):
+    monkeypatch.setattr("overt.app.models.session_models.is_local", lambda entry: False)
+    async with shop([DIME] * 3, here) as (conversation, server):
         await conversation.set_model("here/unpriced")
-        assert (await slash(conversation, "/budget 1")).lines[1].startswith("Unknown price for unpriced: ")
-        assert (await prompted(conversation, "one"))[2] == []
-        told = "The budget does not count 1 requests: no price is known for their model."
-        assert (await prompted(conversation, "two"))[2] == [told]
-        assert (await prompted(conversation, "three"))[2] == []
+        assert (await slash(conversation, "/budget 1.2")).lines[1].startswith("Unknown price for unpriced: ")
+        told = (
+            "Unknown price for unpriced: the limit of $1.20 counts its uncached tokens instead, at $5 a million: "
+            "240000 tokens at most. Set `price` for the model."
+        )
+        assert await prompted(conversation, "one") == ("done", "", [told])
+        assert await prompted(conversation, "two") == ("done", "", [])
+        near = "Limit of this session: $1.20, used $1.00 (83 %)"
+        assert await prompted(conversation, "three") == ("limit", "budget", [near])
+        assert len(server.posts) == 2
 
 
 @awaited
 async def test_what_is_no_amount_is_refused(here: Options) -> None:
     async with shop([], here) as (conversation, _):
         for wrong in ("-1", "much", "1e3", "nan", "1.2.3", "$", "²", "99999999"):
-            assert await refused(conversation, f"/budget {wrong}") == "Usage: /budget [DOLLARS | off]"
+            assert await refused(conversation, f"/budget {wrong}") == "Usage: /budget [DOLLARS | N tokens | off]"
         assert conversation.history.spend_limit is None
 
 

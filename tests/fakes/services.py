@@ -1,8 +1,10 @@
 """Services for a conversation that needs only its workspace: one model, no title, no context beside the prompt."""
 
 from overt.agent.agent import Agent
+from overt.app.limits.session_limits import SessionLimits
 from overt.app.permission_answers import Mailbox
 from overt.app.services import Fallback, ModelSwitch, Services
+from overt.app.session import Session
 from overt.app.session_workspace import SessionWorkspace
 from overt.core.errors import ProviderError
 from overt.core.events import Emit, PrefixSet
@@ -40,5 +42,13 @@ class NoContext:
     def close(self) -> None: ...
 
 
-def plain_services(workspace: SessionWorkspace) -> Services:
-    return Services(agents=NoAgents(), models=NoModels(), context=NoContext(), workspace=workspace, mailbox=Mailbox())
+def plain_services(workspace: SessionWorkspace, session: Session) -> Services:
+    limits = SessionLimits(session.setting.config.limits, session)
+    return Services(
+        agents=NoAgents(),
+        models=NoModels(),
+        context=NoContext(),
+        workspace=workspace,
+        mailbox=Mailbox(),
+        limits=limits,
+    )

@@ -14,14 +14,14 @@ USAGE = {"prompt_tokens": 100_000, "completion_tokens": 0}
 DIME = Turn(text="yes", usage=USAGE)
 LOOK = replace(calls(call("list")), usage=USAGE)
 MODEL = {"OVERT_MODEL": "", "OVERT_BASE_URL": ""}
-SPENT = "The budget of $0.0100 is spent ($0.1000); nothing more is sent."
+SPENT = "Limit of this session: $0.1010, used $0.1000; the next request may take up to $"
 
 
 def configure(place: Place, server: ModelServer) -> None:
     folder = place.home / ".config/overt"
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text(
-        f'default_model = "here/priced"\n[limits]\nbudget_usd = 0.01\n[[providers]]\nname = "here"\n'
+        f'default_model = "here/priced"\n[limits]\nbudget_usd = 0.101\n[[providers]]\nname = "here"\n'
         f'base_url = "{server.url}"\n[[providers.models]]\nname = "priced"\nprice = {{ input = 1.0, output = 1.0 }}\n'
     )
 
@@ -68,6 +68,7 @@ def test_headless_run_stops_at_the_limit(place: Place, ledger_state: object) -> 
     assert (done.code, SPENT in done.err) == (4, True)
     result = json.loads(done.out)
     assert (result["total_cost_usd"], result["usage"]["input_tokens"]) == (0.1, 100_000)
+    assert (result["subtype"], result["is_error"]) == ("error_max_budget_usd", True)
     assert done.err.count("could not be booked") == (0 if ledger_state is leave_it_writable else 1)
 
 
@@ -82,6 +83,8 @@ def test_chat_refuses_the_second_prompt_and_still_does_after_a_resume(place: Pla
             terminal.expect("› ")
             terminal.line("two")
             terminal.expect(SPENT)
+            terminal.expect("Type /decline to decline.")
+            terminal.line("/decline")
             terminal.expect("› ")
             terminal.line("/cost")
             terminal.expect("This session: ")
@@ -97,3 +100,18 @@ def test_chat_refuses_the_second_prompt_and_still_does_after_a_resume(place: Pla
         id = entries(place.session())[0]["data"]["id"]
         assert place.run("run", "--resume", id, "three").code == 4
         assert len(server.posts) == sent
+
+
+def test_flag_limits_what_a_run_may_cost(place: Place) -> None:
+    with ModelServer([LOOK] * 9, models=("priced",)) as server:
+        configure(place, server)
+        assert place.run("run", "go", "--max-budget-usd", "0.25").code == 4
+        assert len(server.posts) == 2
+        assert place.run("run", "go", "--max-budget-usd", "much").code == 2
+
+
+def test_turn_limit_has_a_subtype_of_its_own(place: Place) -> None:
+    with ModelServer([LOOK, DIME], models=("priced",)) as server:
+        configure(place, server)
+        done = place.run("run", "go", "--output-format", "json", "--max-turns", "1", "--max-budget-usd", "5")
+        assert (done.code, json.loads(done.out)["subtype"]) == (4, "error_max_turns")

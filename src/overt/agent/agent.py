@@ -10,11 +10,14 @@ from overt.agent.permission_decision import PermissionGate
 from overt.context.assemble import Assembler
 from overt.context.budget import Budget
 from overt.core.capabilities import Effect
+from overt.core.errors import OvertError
+from overt.core.events import Emit
 from overt.core.history import History, Mark
 from overt.core.messages import Message
 from overt.core.protocols import Hands, Provider
 from overt.core.requests import Params, Prefix
 from overt.core.settings import Calls, Limits, Price
+from overt.core.spending.worst_case import WorstCase
 from overt.core.tool import Tool, ToolLookup
 from overt.lib.result_limit import ResultLimit, result_limit
 
@@ -59,15 +62,49 @@ class UnlistedTools(Protocol):
         ...
 
 
-class SpendCheck(NamedTuple):
-    """If there is a `refusal`, nothing more is sent. A `warning` is shown and the work goes on."""
+class LimitReached(OvertError):
+    """The next request could exceed a limit in dollars or tokens, and nobody has raised it."""
 
-    refusal: str = ""
-    warning: str = ""
+
+class SpendNotice(NamedTuple):
+    """A limit is nearly used up: the `text` for the user, and the `advice` for the model."""
+
+    text: str
+    advice: str
+
+
+class SpendReservation(Protocol):
+    @property
+    def output(self) -> int | None:
+        """The most tokens that the reply may have; None if no limit counts it."""
+        ...
+
+    def release(self) -> None:
+        """Give back what was reserved, once the real cost is recorded."""
+        ...
 
 
 class SpendLimit(Protocol):
-    def check(self, history: History) -> SpendCheck: ...
+    """What an agent may spend, with all agents of its tree."""
+
+    @property
+    def is_set(self) -> bool: ...
+
+    def check(self) -> tuple[SpendNotice, ...]:
+        """Return the notices that are due; each is returned once."""
+        ...
+
+    async def reserve(self, worst: WorstCase, emit: Emit) -> SpendReservation:
+        """Reserve the most that a request can cost, or raise LimitReached. The user may be asked to raise the limit."""
+        ...
+
+    def try_reserve(self, worst: WorstCase) -> SpendReservation | None:
+        """Reserve at once; None if too little is left."""
+        ...
+
+    def warn_unpriced(self, worst: WorstCase, model: str) -> str:
+        """Return what holds for a model without a known price, once for each."""
+        ...
 
 
 REGROWTH_SHARE = 0.1
@@ -102,7 +139,8 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
     `path` names the agent in every event: `main`, or `main/explore-1` for a sub-agent. `effects` is all it may hold: a
     tool that needs more does not exist for it. `calls` is how the model calls tools; if `flatten` is set, the model
     knows their arguments by dotted names. `efforts` are the levels of thought that the model knows; None: it takes
-    none. `price` is what its tokens cost.
+    none. `price` is what its tokens cost. `max_output` is the most tokens of a reply, 0 if it is not known, and
+    `limits_output` is False if its server takes no limit for it.
     """
 
     path: str
@@ -114,6 +152,8 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
     calls: Calls = "native"
     flatten: bool = False
     price: Price | None = None
+    max_output: int = 0
+    limits_output: bool = True
     efforts: tuple[str, ...] | None = ()
     is_small: bool = False
 
@@ -125,8 +165,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
     help with calling tools, and `checks` may object to an answer. `budget` counts what fits into the context window,
     and `room` remembers when a request was made to fit. `updates` returns the messages that join before a request:
     rules of folders that the history has reached since the last call, and facts that have changed. `marks` says where
-    turns began, and `printed` what interrupted calls had printed, by their ids. `spend_limit` refuses a request once
-    the session has cost too much. `find_tool` finds any tool, also one that the agent does not have, by the names that
+    turns began, and `printed` what interrupted calls had printed, by their ids. `spend_limit` holds what
+    the agent may spend. `find_tool` finds any tool, also one that the agent does not have, by the names that
     a history has for it. `uncounted` holds a request that broke off until it is recorded. `unlisted` are the tools
     that the model looks up, and `hooks` is None if the user has none.
     """

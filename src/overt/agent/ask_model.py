@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from overt.agent.agent import Agent, compacts_automatically
-from overt.agent.request_cost import counted_request
+from overt.agent.request_cost import counted_request, reserve
 from overt.agent.streamed_reply import call_model, request_sent
 from overt.core.errors import ProviderError
 from overt.core.events import Emit, PrefixReset, Replied
@@ -41,12 +41,14 @@ async def _send(agent: Agent, history: History, emit: Emit, *, final: bool) -> R
     params = replace(agent.spec.params, tool_choice="none") if final and agent.spec.prefix.tools else agent.spec.params
     if agent.runtime.lead:
         params = replace(params, form=await agent.runtime.lead.form(history, forced=final))
-    assembled = agent.runtime.assembler.assemble(agent.spec.prefix, history.messages, params)
-    if assembled.reset:
-        emit(PrefixReset(agent=agent.spec.path, cause=assembled.reset))
-    emit(request_sent(agent, assembled, forced=final))
     budget = agent.runtime.budget
-    with counted_request(agent, budget.counted if budget else 0, lambda: None) as received:
+    if reservation := await reserve(agent, history.messages, emit):
+        params = replace(params, output_limit=reservation.output)
+    with counted_request(agent, budget.counted if budget else 0, reservation) as received:
+        assembled = agent.runtime.assembler.assemble(agent.spec.prefix, history.messages, params)
+        if assembled.reset:
+            emit(PrefixReset(agent=agent.spec.path, cause=assembled.reset))
+        emit(request_sent(agent, assembled, forced=final))
         reply = await call_model(agent, assembled.request, emit, received=received, final=final)
     if budget:
         budget.observe(agent.spec.prefix, history.messages, reply.usage)

@@ -10,8 +10,8 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from overt.agent.agent import Agent, compacts_automatically
-from overt.agent.request_cost import count_broken, counted_request
+from overt.agent.agent import Agent, LimitReached, SpendReservation, compacts_automatically
+from overt.agent.request_cost import count_broken, counted_request, worst_case
 from overt.agent.streamed_reply import call_model, request_sent
 from overt.context.budget import Budget
 from overt.context.compaction_facts import REMOVED
@@ -222,9 +222,10 @@ class _Job:
         self.emit(Noticed(agent=self.agent.spec.path, text=say("compaction.started", tokens=self.count(messages))))
         try:
             reply = await self._ask(ask)
-        except ProviderError as error:
+        except (ProviderError, LimitReached) as error:
             count_broken(self.agent, "", self.emit)
-            if error.kind == "overflow" and self.cause != "asked" and (folded := self._folded(span, large=tail.large)):
+            too_much = isinstance(error, LimitReached) or error.kind == "overflow"
+            if too_much and self.cause != "asked" and (folded := self._folded(span, large=tail.large)):
                 self.emit(folded)
                 return
             if self.cause == "asked":
@@ -248,10 +249,23 @@ class _Job:
         params = replace(agent.spec.params, tool_choice="none") if agent.spec.prefix.tools else agent.spec.params
         if agent.runtime.lead:
             params = replace(params, form=await agent.runtime.lead.form(history, forced=True))
-        assembled = agent.runtime.assembler.beside().assemble(agent.spec.prefix, (*history.messages, ask), params)
+        messages = (*history.messages, ask)
+        if reservation := self._reserve(messages):
+            params = replace(params, output_limit=reservation.output)
+        assembled = agent.runtime.assembler.beside().assemble(agent.spec.prefix, messages, params)
         self.emit(request_sent(agent, assembled, forced=True, purpose="summary", also=(ask,)))
-        with counted_request(agent, self.count((*history.messages, ask)), lambda: None) as received:
+        with counted_request(agent, self.count(messages), reservation) as received:
             return await call_model(agent, assembled.request, self._emit_troubles, received=received, final=True)
+
+    def _reserve(self, messages: tuple[Message, ...]) -> SpendReservation | None:
+        """Reserve what the summary may cost. Nobody is asked for more: the history can be shortened without one."""
+        limit = self.agent.runtime.spend_limit
+        if limit is None or not limit.is_set:
+            return None
+        reservation = limit.try_reserve(worst_case(self.agent, messages))
+        if reservation is None:
+            raise LimitReached(say("limits.summary"))
+        return reservation
 
     def _emit_troubles(self, event: Event) -> None:
         if isinstance(event, Retried | Noticed):

@@ -7,7 +7,7 @@ An error of the provider leaves as an exception and an abort as a cancellation; 
 from collections.abc import Callable
 from itertools import count
 
-from overt.agent.agent import Agent
+from overt.agent.agent import Agent, LimitReached
 from overt.agent.ask_model import ask
 from overt.agent.job_notices import announce_ended_jobs
 from overt.agent.queued_messages import Inbox
@@ -29,13 +29,19 @@ CUT = {"length": "turn.cut", "filter": "turn.filtered"}
 
 async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, emit: Emit) -> TurnEnded:
     """Run one turn and return how it ended. The caller emits the end, after it has closed the history."""
+    try:
+        return await _run_steps(agent, history, inbox, emit)
+    except LimitReached as reached:
+        return TurnEnded(agent=agent.spec.path, reason="limit", text=reached.message, kind="budget")
+
+
+async def _run_steps(agent: Agent, history: Callable[[], History], inbox: Inbox, emit: Emit) -> TurnEnded:
     repeats = RepeatGuard()
     limit = agent.spec.limits.max_steps
     for step in range(1, limit + 1) if limit else count(1):
-        if refusal := _check_spending(agent, history(), emit):
-            return TurnEnded(agent=agent.spec.path, reason="limit", text=refusal, kind="budget", steps=step - 1)
         if step > 1:
             await _pass_on_news(agent, history(), inbox, emit, step=step)
+        _warn_of_limits(agent, emit)
 
         reply = await ask(agent, history, emit)
         calls, text = reply.message.calls(), reply.message.text()
@@ -57,21 +63,16 @@ async def run_turn(agent: Agent, history: Callable[[], History], inbox: Inbox, e
         if over := repeats.over():
             return TurnEnded(agent=agent.spec.path, reason="storm", text=over, steps=step)
 
-    if agent.runtime.spend_limit and (refusal := agent.runtime.spend_limit.check(history()).refusal):
-        return TurnEnded(agent=agent.spec.path, reason="limit", text=refusal, kind="budget", steps=limit)
     _tell_model(agent, "limit", LIMIT, emit)
     summary = await ask(agent, history, emit, final=True)
     return TurnEnded(agent=agent.spec.path, reason="limit", text=summary.message.text(), steps=limit)
 
 
-def _check_spending(agent: Agent, history: History, emit: Emit) -> str:
-    """Return why nothing more may be spent, or an empty string. A warning is emitted on the way."""
-    if agent.runtime.spend_limit is None:
-        return ""
-    check = agent.runtime.spend_limit.check(history)
-    if any(check):
-        emit(Noticed(agent=agent.spec.path, text=check.refusal or check.warning, level="warning"))
-    return check.refusal
+def _warn_of_limits(agent: Agent, emit: Emit) -> None:
+    """Tell the user and the model of limits of which 80 % are used."""
+    for notice in agent.runtime.spend_limit.check() if agent.runtime.spend_limit else ():
+        emit(Noticed(agent=agent.spec.path, text=notice.text, level="warning"))
+        emit(UserSpoke(agent=agent.spec.path, message=own_message(notice.advice, "limits"), steered=True))
 
 
 async def _pass_on_news(agent: Agent, history: History, inbox: Inbox, emit: Emit, *, step: int) -> None:

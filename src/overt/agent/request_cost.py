@@ -1,4 +1,4 @@
-"""Requests that break off before the server has counted them: their input and what was received are estimated."""
+"""What a request costs: the most that is reserved before it is sent, and an estimate if it breaks off uncounted."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -6,12 +6,13 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from overt.agent.agent import Agent
+from overt.agent.agent import Agent, SpendReservation
 from overt.core.errors import ProviderError
-from overt.core.events import Replied
+from overt.core.events import Emit, Noticed, Replied
 from overt.core.messages import Message, Text
 from overt.core.requests import CallDelta, Delta, ReasoningDelta, TextDelta
 from overt.core.spending.usage import Usage
+from overt.core.spending.worst_case import LEAST_OUTPUT, UNKNOWN_OUTPUT, WorstCase
 from overt.core.text_fragments import MODEL
 from overt.lib.tokens import estimate
 
@@ -19,6 +20,31 @@ BROKEN = ("cut", "stalled")
 """Kinds of a failure after which a server may bill what it did, although nothing was received."""
 CALL_CHARACTERS = 4
 """Characters of a call's arguments for a token."""
+
+
+async def reserve(agent: Agent, messages: tuple[Message, ...], emit: Emit) -> SpendReservation | None:
+    """Reserve the most that the request with these messages can cost. None where no limit is set."""
+    limit = agent.runtime.spend_limit
+    if limit is None or not limit.is_set:
+        return None
+    worst = worst_case(agent, messages)
+    if text := limit.warn_unpriced(worst, agent.spec.params.model):
+        emit(Noticed(agent=agent.spec.path, text=text, level="warning"))
+    return await limit.reserve(worst, emit)
+
+
+def worst_case(agent: Agent, messages: tuple[Message, ...]) -> WorstCase:
+    spec, budget = agent.spec, agent.runtime.budget
+    counted = budget.count(spec.prefix, messages) if budget else 0
+    output = spec.params.max_tokens or spec.max_output or UNKNOWN_OUTPUT
+    if budget and budget.window:
+        output = max(1, min(output, budget.window - counted))
+    return WorstCase(
+        input=budget.most() if budget else 0,
+        output=output,
+        least=min(LEAST_OUTPUT, output) if spec.limits_output else output,
+        price=spec.price,
+    )
 
 
 class Received:
@@ -49,12 +75,12 @@ class UncountedRequest(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def counted_request(agent: Agent, tokens: int, release: Callable[[], None]) -> Iterator[Received]:
-    """Follow a request of so many tokens to its end. `release` is called once it is counted.
+def counted_request(agent: Agent, tokens: int, reservation: SpendReservation | None) -> Iterator[Received]:
+    """Follow a request of so many tokens to its end. Its reservation is released once it is counted.
 
     If it breaks off uncounted, an estimate is left in `runtime.uncounted`: `count_broken` records it and releases.
     """
-    received = Received()
+    received, release = Received(), reservation.release if reservation else _keep_nothing
     try:
         yield received
     except BaseException as error:
@@ -83,3 +109,7 @@ def count_broken(agent: Agent, text: str, emit: Callable[[Replied], None]) -> No
     emit(Replied(message=message, finish="interrupted", usage=usage, estimated=uncounted is not None))
     if uncounted:
         uncounted.release()
+
+
+def _keep_nothing() -> None:
+    """There is no limit, so nothing was reserved."""

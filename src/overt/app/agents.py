@@ -10,7 +10,7 @@ from overt.agent.permission_decision import PermissionGate
 from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
 from overt.app.mcp.tool_catalog import ToolCatalog, add_catalog_description
-from overt.app.models.session_models import FREE, SessionModels, recorded_facts
+from overt.app.models.session_models import SessionModels, recorded_facts
 from overt.app.models.tool_protocol import FormLead, ProtocolParts, ScaffoldContext, ToolProtocol, efforts_of
 from overt.app.services import Fallback, ModelSwitch
 from overt.app.session import Session
@@ -24,7 +24,7 @@ from overt.core.requests import Params, Prefix
 from overt.core.tool import Tool
 from overt.lib.redaction.redact import Redactor
 from overt.lib.translations import say
-from overt.providers.model_choice import ChosenModel, is_local
+from overt.providers.model_choice import ChosenModel
 from overt.repair.flatten_schema import flatten_schema
 from overt.sessions.resume import ResumedSession
 
@@ -123,7 +123,9 @@ class Agents(Struct, frozen=True, kw_only=True):
             limits=setup.limits,
             calls=protocol.calls,
             flatten=protocol.flatten,
-            price=FREE if is_local(entry) else found.about.price,
+            price=recorded_facts(found).price,
+            max_output=found.about.output,
+            limits_output=bool((found.about.quirks or entry.quirks).limit),
             efforts=efforts_of(found.about, entry.quirks),
             is_small=protocol.compact,
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from overt.agent.agent import Agent
+from overt.agent.agent import Agent, LimitReached
 from overt.agent.job_notices import announce_ended_jobs, name_lasting_jobs
 from overt.agent.loop import run_turn
 from overt.agent.queued_messages import Inbox
@@ -77,7 +77,7 @@ class Conversation:
         self.notices = [self.redact(notice) for notice in notices]
         self._prefix, self._recorded_prefix = prefix, resumed.prefix if resumed else None
         self._services, self.session_workspace = services, services.workspace
-        self.skills = services.skills
+        self.skills, self.limits = services.skills, services.limits
         self._healing = resumed.healing if resumed else ()
         self._task: Turn | None = None
         self._end_reason: EndReason = "interrupted"
@@ -322,7 +322,8 @@ class Conversation:
         """Run the loop, and again with another way to call tools if the server refused the first."""
         while True:
             try:
-                return await run_turn(self.agent, lambda: self.history, self.inbox, self.session.emit)
+                turn = run_turn(self.agent, lambda: self.history, self.inbox, self.session.emit)
+                return await self.limits.end_in_time(turn)
             except ProviderError as error:
                 fallback = self._services.agents.fall_back(error)
                 if fallback is None:
@@ -352,6 +353,8 @@ class Conversation:
             await compact(self.agent, lambda: self.history, self.session.emit, cause="asked", focus=focus)
         except ProviderError as error:
             return self._failed_request(error)
+        except LimitReached as reached:
+            return TurnEnded(reason="limit", text=reached.message, kind="budget")
         return TurnEnded(reason="done")
 
     def _failed_request(self, error: ProviderError) -> TurnEnded:

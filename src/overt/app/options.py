@@ -24,6 +24,7 @@ class Options(Struct, frozen=True, kw_only=True):
     system_prompt_origin: str = ""
     append_system_prompt: str = ""
     max_steps: int | None = None
+    budget_usd: float | None = None
     mcp_configs: tuple[str, ...] = ()
     strict_mcp_config: bool = False
     resume: str = ""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from overt.agent.agent import Agent
+from overt.app.limits.session_limits import SessionLimits
 from overt.app.permission_answers import Mailbox
 from overt.app.session_workspace import SessionWorkspace
 from overt.core.errors import ProviderError
@@ -85,6 +86,7 @@ class Services(Struct, frozen=True, kw_only=True):
     context: PromptContext
     workspace: SessionWorkspace
     mailbox: Mailbox
+    limits: SessionLimits
     skills: "SkillLibrary | None" = None
     commands: tuple["Command", ...] = ()
     """Commands of the chat beside the built-in ones."""

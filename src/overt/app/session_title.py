@@ -2,6 +2,7 @@
 
 import asyncio
 
+from overt.agent.agent import SpendLimit
 from overt.app.models.side_request import build_side_request, send_side_request
 from overt.app.services import ModelSource
 from overt.context.assemble import AssembledRequest
@@ -51,11 +52,13 @@ class Titling:
             await asyncio.wait([self._task])
 
 
-async def ask_title(provider: Provider, about: ModelFacts, prompt: str, record: Emit) -> None:
-    """Ask for a title and record it. A failure is recorded and logged."""
+async def ask_title(
+    provider: Provider, about: ModelFacts, prompt: str, record: Emit, limits: SpendLimit | None = None
+) -> None:
+    """Ask for a title and record it. A failure is recorded and logged; without money for it there is no title."""
     made = title_request(provider.wire, about.name, prompt)
     try:
-        text = await send_side_request(provider, about, made, record, purpose="title")
+        text = await send_side_request(provider, about, made, record, purpose="title", limits=limits)
     except OvertError:
         return
     if title := " ".join(text.split()).strip("\"'“”`*#. ")[:MOST_TITLE]:

@@ -113,6 +113,7 @@ def _flags(options: Options) -> list[FlagValue]:
         ("--permission-mode", "permissions.mode", mode),
         ("--allowedTools", "permissions.allow", _rules(options.allowed)),
         ("--disallowedTools", "permissions.deny", _rules(options.disallowed)),
+        ("--max-budget-usd", "limits.budget_usd", options.budget_usd),
         ("--max-turns", "agent.max_steps", options.max_steps),
         *(("--sandbox", key, value) for key, value in SANDBOX_FLAG.get(options.sandbox, {}).items()),
         ("--network", "sandbox.network", options.network or None),

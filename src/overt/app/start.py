@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from overt.agent.agent import SpendLimit
 from overt.agent.permission_gate import Gate, warn_about_sandbox
 from overt.agent.permission_settings import PermissionState, Terms
 from overt.app.agent_capabilities import AgentServices, Capabilities
@@ -15,6 +14,7 @@ from overt.app.context.prefix import Fragments
 from overt.app.context.session_memory import make_memory
 from overt.app.conversation import Conversation
 from overt.app.hooks.sources import find_hook_tables
+from overt.app.limits.session_limits import SessionLimits
 from overt.app.mcp.servers import server_secrets
 from overt.app.mcp.tool_catalog import ToolCatalog
 from overt.app.models.session_models import SessionModels
@@ -27,14 +27,13 @@ from overt.app.session_record import open_agent_record, open_record
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.skills.library import SkillLibrary
-from overt.app.spend_limit import SessionSpendLimit
 from overt.app.subagents.delegation import Delegation, ParentParts
 from overt.app.subagents.parent_link import ParentLink, Relay
 from overt.app.web import WebAccess
 from overt.app.workspace_services import WorkspaceServices, shared_services
 from overt.config.saved_rules import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
-from overt.core.events import Event, Noticed, TurnEnded
+from overt.core.events import BudgetSet, Event, Noticed, TurnEnded
 from overt.core.protocols import SandboxState
 from overt.lib.logs.log import LOG
 from overt.lib.redaction.redact import Redactor
@@ -80,8 +79,15 @@ async def open_conversation(
         allows=parent.allows if parent else None,
     )
     models = SessionModels(options, setting, redactor, session.publish)
-    configured = SessionSpendLimit(setting.config.limits.budget_usd, lambda: session.spend)
-    spend_limit: SpendLimit = parent.spend_limit if parent else configured
+    limits = SessionLimits(
+        setting.config.limits,
+        session,
+        parent=parent.limits if parent else None,
+        ask=forms.ask if options.interactive else None,
+    )
+    models.limits = limits
+    if options.budget_usd and resumed and resumed.history.spend_limit is not None and not parent:
+        session.emit(BudgetSet(dollars=options.budget_usd))  # the flag is newer than what was said in the chat
     delegation = Delegation(
         session,
         parent,
@@ -89,7 +95,7 @@ async def open_conversation(
             link.make_options(options), setting, effects=link.limit_effects(effects), parent=link
         ),
     )
-    web = WebAccess(models, redactor, emit=session.emit, may_spend=lambda: spend_limit.check(session.history).refusal)
+    web = WebAccess(models, redactor, emit=session.emit)
     services = AgentServices(
         forms=forms,
         catalog=catalog,
@@ -136,7 +142,7 @@ async def open_conversation(
         updates=updates,
         redactor=redactor,
         catalog=catalog,
-        spend_limit=spend_limit,
+        spend_limit=limits,
         hooks=hooks,
         parent=parent,
     )
@@ -160,6 +166,7 @@ async def open_conversation(
             context=updates,
             workspace=workspace,
             mailbox=mailbox,
+            limits=limits,
             skills=skills,
             commands=setting.registries.commands,
             hooks=hooks,
@@ -174,7 +181,7 @@ async def open_conversation(
             models=models,
             permissions=permissions,
             redactor=redactor,
-            spend_limit=spend_limit,
+            limits=limits,
         )
     )
     if hooks and not parent:

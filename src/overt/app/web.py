@@ -37,7 +37,7 @@ INSTRUCTION = (
 
 
 class WebAccess:
-    """The `Network` of one session. `may_spend` returns why no more requests may go to a model, or an empty string.
+    """The `Network` of one session.
 
     Pages and answers are kept for 15 minutes, in memory only. Answers are asked for one after the other, because all
     are recorded under the same agent.
@@ -49,14 +49,12 @@ class WebAccess:
         redactor: Redactor,
         *,
         emit: Emit,
-        may_spend: Callable[[], str] = str,
         fetcher: "PageFetcher | None" = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._models = models
         self._redactor = redactor
         self._emit = emit
-        self._may_spend = may_spend
         self._fetcher = fetcher
         self._clock = clock
         self._cache: dict[tuple[str, str], tuple[float, FetchedPage]] = {}
@@ -124,8 +122,6 @@ class WebAccess:
     async def _answer(self, page: FetchedPage, question: str) -> FetchedPage:
         """Ask the small model about a page. If it cannot be asked, return the page with the reason."""
         async with self._asking:
-            if refusal := self._may_spend():
-                return replace(page, note=refusal)
             try:
                 async with self._models.lend_small() as (provider, about):
                     limit = (about.window or SAFE) // 2
@@ -140,7 +136,8 @@ class WebAccess:
                     made = build_side_request(
                         provider.wire, about.name, INSTRUCTION, messages, purpose="web", max_tokens=MAX_ANSWER_TOKENS
                     )
-                    answer = await send_side_request(provider, about, made, self._emit, purpose="web")
+                    limits = self._models.limits
+                    answer = await send_side_request(provider, about, made, self._emit, purpose="web", limits=limits)
             except OvertError as error:
                 return replace(page, note=say("web.unanswered", why=self._redactor.clean(error.message)))
         if not answer.strip():

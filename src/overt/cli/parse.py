@@ -82,6 +82,17 @@ class ParsedCommandLine(Struct, frozen=True, kw_only=True):
             raise UsageError(f"--{key} must be a whole number {allowed}, got {self.text(key)!r}")
         return number
 
+    def amount(self, key: str) -> float | None:
+        """Return a number of dollars above 0, or None if the flag was not given."""
+        if key not in self.values:
+            return None
+        from overt.lib.text import dollar_amount  # late: 0.7 ms
+
+        amount = dollar_amount(self.text(key))
+        if amount is None:
+            raise UsageError(f"--{key} must be a number of US dollars above 0, got {self.text(key)!r}")
+        return amount
+
     def word(self) -> str:
         """Return the first word that is no flag, or an empty string."""
         return self.words[0] if self.words else ""

@@ -13,7 +13,7 @@ from overt.config.paths import Environment, is_placeholder
 from overt.config.rules import ACTIONS, ToolNames, our_name, read_rule, resolve_rule, split_rules
 from overt.config.schema import FIELDS, Config, SettingValue, default_of
 from overt.core.errors import ConfigError
-from overt.core.settings import CAPS, Action, ProviderEntry, Quirks, Rule, Timeouts, UndoSettings, WebSettings
+from overt.core.settings import CAPS, Action, Limits, ProviderEntry, Quirks, Rule, Timeouts, UndoSettings, WebSettings
 from overt.lib.paths import display_path, literal
 
 USER_FILES = ("config.json", "config.jsonc", "config.toml")
@@ -84,7 +84,7 @@ USER_ONLY = frozenset({"permissions.dangerous_policy", "tools.packages", *WEB})
 """What a project can only make stricter, trusted or not."""
 
 LOWER_ONLY = frozenset(
-    {"agent.max_steps", "limits.max_parallel", "limits.result_bytes", "limits.result_tokens", "limits.budget_usd"}
+    {"agent.max_steps", *(f"limits.{name}" for name in Limits.__struct_fields__ if name != "max_steps")}
 )
 WINDOW_DECIDES = {"limits.result_tokens": 8_000, "limits.result_bytes": 32 * 1024}
 """Where 0 lets the context window decide: most windows allow at least this much."""

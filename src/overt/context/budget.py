@@ -31,6 +31,8 @@ PAGE = 1800
 
 DOUBT = (0.15, 0.35, 0.3, 0.35, 0.3, 0.5, 0.3)
 """How far off the scale of a class may be at first: the spread between the measured vocabularies."""
+MARGIN = 0.35
+"""The share by which an estimate may be too low: the doubt of most classes."""
 ALIKE = 0.4
 """How much the head, which is words for the most part, errs together with other words."""
 
@@ -75,6 +77,10 @@ class Budget:
         self.prune = prune
         self.counted = 0
         """What was counted last."""
+        self._reported = 0
+        """Of that, what a server has reported."""
+        self._doubtful: tuple[float, int] | None = None
+        """What was counted of the last request and what its server said, if that was not believed."""
         self.resize(window)
         self.unknown = window == 0
         self._prefix: tuple[Prefix, Sizes] | None = None
@@ -99,10 +105,24 @@ class Budget:
         sizes = _plus(fixed, self._sums[-1])
         last = next((each for each in self._anchors if each.messages == messages[: len(each.messages)]), None)
         if last is None:
-            self.counted = round(self._learner.tokens(sizes) * self._learner.share)
+            self._reported, self.counted = 0, round(self._learner.tokens(sizes) * self._learner.share)
         else:
+            self._reported = last.tokens
             self.counted = round(last.tokens + self._learner.tokens(_minus(sizes, last.sizes)))
         return self.counted
+
+    def most(self) -> int:
+        """The most that the request counted last can take: what no report was about may be counted too low.
+
+        A server that counts by other rules is believed here, because it also bills by them.
+        """
+        estimated = max(0, self.counted - self._reported)
+        most = self.counted + MARGIN * estimated + (FLOOR if self._reported else ADDED)
+        if self._doubtful:
+            counted, reported = self._doubtful
+            growth = max(0.0, self.counted - counted)
+            most += max(0.0, reported - counted + growth * (reported / max(1.0, counted) - 1))
+        return round(most)
 
     def message(self, message: Message) -> int:
         """Estimated tokens of one message by itself."""
@@ -115,7 +135,9 @@ class Budget:
         self._follow(messages)
         sizes = _plus(fixed, self._sums[-1])
         if usage.input <= 0 or not BELIEVED[0] <= usage.input / max(1.0, sum(sizes)) <= BELIEVED[1]:
+            self._doubtful = (self._learner.tokens(sizes) * self._learner.share, usage.input) if usage.input else None
             return
+        self._doubtful = None
         now = _Anchor(messages=messages, sizes=sizes, tokens=usage.input)
         before = self._anchors[0] if self._anchors else _Anchor(messages=(), sizes=NOTHING, tokens=0)
         grown = before.messages == now.messages[: len(before.messages)]

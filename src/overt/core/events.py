@@ -278,9 +278,10 @@ class Pinned(Event, frozen=True, kw_only=True):
 
 
 class BudgetSet(Event, frozen=True, kw_only=True):
-    """The user has said what the session may cost in US dollars; 0 is no limit."""
+    """The user has said what the session may spend: US dollars or uncached tokens; 0 is no limit, None as before."""
 
-    dollars: float
+    dollars: float | None = None
+    tokens: int | None = None
 
 
 class Noticed(Event, frozen=True, kw_only=True):

@@ -38,8 +38,9 @@ class History(Struct, frozen=True, kw_only=True):
     """`seen`: path → hash of the content the model last saw; it guards against blind overwriting.
 
     `eras` are the messages as they stood before each compaction, retry and rewind, so that every turn can be gone
-    back to. `pins` are texts of the person that no compaction touches, `spend_limit` what they said it may cost, in
-    dollars. `title` is the name that a person gave the session last (`named`), else the last one that a model found.
+    back to. `pins` are texts of the person that no compaction touches, `spend_limit` and
+    `token_limit` what they said it may spend, in dollars and uncached tokens. `title` is the name that a person gave
+    the session last (`named`), else the last one that a model found.
     """
 
     messages: tuple[Message, ...] = ()
@@ -49,6 +50,7 @@ class History(Struct, frozen=True, kw_only=True):
     eras: tuple[tuple[Message, ...], ...] = ()
     pins: tuple[str, ...] = ()
     spend_limit: float | None = None
+    token_limit: int | None = None
     title: str = ""
     named: bool = False
 
@@ -100,7 +102,11 @@ def fold(history: History, event: Event) -> History:
             return replace(
                 history, messages=_compacted(history.messages, event), eras=(*history.eras, history.messages)
             )
-        case BudgetSet(dollars=dollars) | Noticed(budget=float(dollars)):
+        case BudgetSet(dollars=dollars, tokens=tokens):
+            spend_limit = history.spend_limit if dollars is None else dollars
+            token_limit = history.token_limit if tokens is None else tokens
+            return replace(history, spend_limit=spend_limit, token_limit=token_limit)
+        case Noticed(budget=float(dollars)):
             return replace(history, spend_limit=dollars)
         case TitleSet(title=title, model=model) if title and not (model and history.named):
             return replace(history, title=title, named=not model)

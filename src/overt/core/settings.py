@@ -229,7 +229,8 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`max_steps` is the most requests of a turn; 0: no limit.
 
     `result_bytes` and `result_tokens` bound what one call may say to the model; 0: the context window decides.
-    `budget_usd` is what a session may cost in US dollars; 0: no limit.
+    The others limit what a session, a turn or each sub-agent may spend: US dollars, uncached tokens and seconds of its
+    turns; 0: no limit. `budget_usd` is for a session with all its sub-agents.
     """
 
     max_steps: int = 0
@@ -237,6 +238,14 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     result_bytes: int = 0
     result_tokens: int = 0
     budget_usd: float = 0.0
+    turn_usd: float = 0.0
+    agent_usd: float = 0.0
+    session_tokens: int = 0
+    turn_tokens: int = 0
+    agent_tokens: int = 0
+    session_seconds: float = 0.0
+    turn_seconds: float = 0.0
+    agent_seconds: float = 0.0
 
 
 class Compaction(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

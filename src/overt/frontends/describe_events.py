@@ -84,7 +84,7 @@ def describe_end(end: TurnEnded) -> Notice | None:
         case "error" | "storm":
             return Notice(end.text, "error")
         case "limit":
-            return Notice(end.text if end.kind == "budget" else say("turn.limit", steps=end.steps), "warning")
+            return Notice(end.text if end.kind else say("turn.limit", steps=end.steps), "warning")
         case "interrupted" | "terminated":
             return Notice(say("turn.interrupted"), "warning")
         case _:

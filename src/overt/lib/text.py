@@ -127,6 +127,18 @@ def shorten(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
+HIGHEST_AMOUNT = 1_000_000.0
+
+
+def dollar_amount(text: str) -> float | None:
+    """Read a number of US dollars above 0, as people type it: `5`, `$0.10`. None if it is none."""
+    digits = text.removeprefix("$")
+    if not digits.isascii() or not digits.replace(".", "", 1).isdecimal():
+        return None
+    amount = float(digits)
+    return amount if 0 < amount <= HIGHEST_AMOUNT else None
+
+
 def whole_number(text: str) -> int | None:
     """Read a number of at most nine plain digits, as people type them."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

@@ -6,6 +6,8 @@ from overt.lib.translations import say
 
 
 def describe_budget(event: BudgetSet) -> str:
+    if event.tokens:
+        return say("budget.set", bound=say("limits.tokens", number=event.tokens))
     return say("budget.set", bound=dollars(event.dollars)) if event.dollars else say("budget.off")
 
 

@@ -1,42 +1,52 @@
-"""`/budget`: the spend limit of this session."""
+"""`/budget`: what this session may spend, in US dollars or tokens."""
 
 from overt.app.conversation import Conversation
 from overt.app.slash_command import Command, CommandOutcome, offer_words
-from overt.app.spend_limit import spend_limit
 from overt.core.events import BudgetSet
-from overt.core.spending.cost import dollars
+from overt.core.spending.worst_case import is_known
+from overt.lib.text import dollar_amount, whole_number
 from overt.lib.translations import say
 
 OFF = ("off", "none", "0")
-HIGHEST_LIMIT = 1_000_000.0
+TOKENS = ("tokens", "token")
 
 
 async def budget(conversation: Conversation, argument: str) -> CommandOutcome:
-    """Show the limit, or set it. A person may raise what a configuration has set: it is their money."""
+    """Show the limits, or set that of the session. A person may raise what a configuration has set: it is theirs."""
     if argument:
-        conversation.record(BudgetSet(dollars=_amount(argument)))
+        conversation.record(_limit(argument))
     return CommandOutcome(lines=_lines(conversation))
 
 
-def _amount(text: str) -> float:
+def _limit(text: str) -> BudgetSet:
     if text.lower() in OFF:
-        return 0.0
-    digits = text.removeprefix("$")
-    if not digits.isascii() or not digits.replace(".", "", 1).isdecimal() or not 0 < float(digits) <= HIGHEST_LIMIT:
+        return BudgetSet(dollars=0.0, tokens=0)
+    amount, _, unit = text.partition(" ")
+    if unit.strip().lower() in TOKENS:
+        number = whole_number(amount)
+        if not number:
+            raise COMMAND.usage_error()
+        return BudgetSet(tokens=number)
+    number_of_dollars = dollar_amount(text)
+    if number_of_dollars is None:
         raise COMMAND.usage_error()
-    return float(digits)
+    return BudgetSet(dollars=number_of_dollars)
 
 
 def _lines(conversation: Conversation) -> tuple[str, ...]:
-    agent, spent = conversation.agent, conversation.spend.session.cost
-    limit = spend_limit(conversation.history, agent.spec.limits.budget_usd)
-    if not limit:
-        return (say("budget.none", spent=dollars(spent)),)
-    unknown = () if agent.spec.price else (say("budget.no_price", model=agent.spec.params.model),)
-    share = f"{100 * spent / limit:.0f}"
-    return (say("budget.state", bound=dollars(limit), spent=dollars(spent), share=share), *unknown)
+    spec, caps = conversation.agent.spec, conversation.limits.caps()
+    if not caps:
+        return (say("budget.none", spent=conversation.spend.session.describe_cost()),)
+    limits_money = any(cap.unit == "usd" for cap in caps)
+    unknown = (say("budget.no_price", model=spec.params.model),) if limits_money and not is_known(spec.price) else ()
+    return (*(cap.describe_state() for cap in caps), *unknown)
 
 
 COMMAND = Command(
-    name="budget", run=budget, usage="[DOLLARS | off]", order=140, anytime=True, complete=offer_words("off")
+    name="budget",
+    run=budget,
+    usage="[DOLLARS | N tokens | off]",
+    order=140,
+    anytime=True,
+    complete=offer_words("off"),
 )

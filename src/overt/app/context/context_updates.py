@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from overt.agent.agent import Agent
 from overt.app.context.prefix import Fragments, nested_names, reads_foreign, sources_of
+from overt.app.limits.caps import spend_limit
 from overt.app.skills.offers import SkillOffers
-from overt.app.spend_limit import spend_limit
 from overt.app.workspace_services import WorkspaceServices
 from overt.core.capabilities import WRITING
 from overt.core.events import Event, Noticed, RequestSent

@@ -4,7 +4,7 @@ from weakref import WeakKeyDictionary
 
 from overt.app.context.git_branch import Branch
 from overt.app.conversation import Conversation
-from overt.app.spend_limit import spend_limit
+from overt.app.limits.caps import spend_limit
 from overt.core.status_values import Gauges
 
 PROMPT_TITLE_CHARACTERS = 80
@@ -26,7 +26,7 @@ def read_gauges(conversation: Conversation) -> Gauges:
         session_cost=spend.session.known_cost,
         unpriced=spend.session.unpriced > 0,
         estimated=spend.session.estimated > 0,
-        spend_limit=spend_limit(history, agent.spec.limits.budget_usd),
+        spend_limit=spend_limit(history, conversation.setting.config.limits.budget_usd),
         cache=spend.turn.cached_share,
         session_cache=spend.session.cached_share,
         jobs=sum(job.state == "running" for job in conversation.session_workspace.list_jobs()),

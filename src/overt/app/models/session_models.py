@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
+from overt.agent.agent import SpendLimit
 from overt.app.models.context_window import WindowSeeker, budget_of
 from overt.app.models.pick_model import as_before, choose_model
 from overt.app.models.tool_protocol import ToolProtocol, protocol_of
@@ -31,12 +32,14 @@ def recorded_facts(chosen: ChosenModel) -> ModelFacts:
 
 
 class SessionModels:
-    """`current` is the model in use, None before the first was chosen. `notify` shows a notice to the user."""
+    """`current` is the model in use, None before the first was chosen. `limits` hold what requests beside the
+    conversation cost. `notify` shows a notice to the user."""
 
     def __init__(
         self, options: Options, setting: Setting, redactor: Redactor, notify: Callable[[Noticed], None]
     ) -> None:
         self.current: ChosenModel | None = None
+        self.limits: SpendLimit | None = None
         self._options = options
         self.setting = setting
         self._redactor = redactor
@@ -116,7 +119,7 @@ class SessionModels:
         try:
             async with self.lend_small() as (provider, about):
                 # As it will be recorded: the request can be made again, and no secret goes out beside the conversation.
-                await ask_title(provider, about, self._redactor.clean(prompt), emit)
+                await ask_title(provider, about, self._redactor.clean(prompt), emit, self.limits)
         except OvertError as error:
             self._notify(Noticed(text=self._redactor.clean(f"small_model: {error.message}"), level="warning"))
 

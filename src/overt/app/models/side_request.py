@@ -9,8 +9,10 @@ from contextlib import aclosing
 from time import monotonic
 from typing import Literal
 
+from overt.agent.agent import SpendLimit, SpendReservation
 from overt.agent.request_cost import Received, is_billed
 from overt.context.assemble import AssembledRequest, Assembler, fingerprint
+from overt.context.budget import ADDED, MARGIN
 from overt.core.errors import OvertError
 from overt.core.events import Emit, Noticed, PrefixSet, Replied, RequestSent
 from overt.core.messages import Message, Text
@@ -18,9 +20,11 @@ from overt.core.protocols import Provider, Wire
 from overt.core.requests import Finish, Params, Prefix, Reply, Request
 from overt.core.settings import ModelFacts
 from overt.core.spending.usage import Usage
+from overt.core.spending.worst_case import UNKNOWN_OUTPUT, WorstCase
 from overt.core.text_fragments import HARNESS, Fragment, Origin
 from overt.lib.logs.log import LOG
 from overt.lib.tokens import estimate
+from overt.lib.translations import say
 
 SidePurpose = Literal["title", "web"]
 """Also the name of the agent under which the request is recorded."""
@@ -37,10 +41,29 @@ def build_side_request(
 
 
 async def send_side_request(
-    provider: Provider, about: ModelFacts, made: AssembledRequest, emit: Emit, *, purpose: SidePurpose
+    provider: Provider,
+    about: ModelFacts,
+    made: AssembledRequest,
+    emit: Emit,
+    *,
+    purpose: SidePurpose,
+    limits: SpendLimit | None = None,
 ) -> str:
     """Send a request and return the text of its reply. Record the request, what it cost, and a failure, which is also
-    logged and raised as an OvertError."""
+    logged and raised as an OvertError. So is a request that the `limits` leave too little for; nothing is sent then."""
+    reservation: SpendReservation | None = None
+    if limits and limits.is_set and (reservation := limits.try_reserve(_worst_case(about, made.request))) is None:
+        raise OvertError(say("limits.side"))
+    try:
+        return await _send_recorded(provider, about, made, emit, purpose)
+    finally:
+        if reservation:
+            reservation.release()
+
+
+async def _send_recorded(
+    provider: Provider, about: ModelFacts, made: AssembledRequest, emit: Emit, purpose: SidePurpose
+) -> str:
     _record_request(provider, about, made, emit, purpose)
     started, received, reply = monotonic(), Received(), None
 
@@ -69,6 +92,14 @@ async def send_side_request(
         return ""
     record_reply(reply.finish, reply.usage, reply.model)
     return "".join(part.text for part in reply.parts if isinstance(part, Text))
+
+
+def _worst_case(about: ModelFacts, request: Request) -> WorstCase:
+    """Return the most that a request can cost. It is sent whole or not at all."""
+    sends_limit = about.quirks is None or about.quirks.limit
+    output = (sends_limit and request.params.max_tokens) or about.output or UNKNOWN_OUTPUT
+    tokens = round((1 + MARGIN) * estimate_tokens(request) + ADDED)
+    return WorstCase(input=tokens, output=output, least=output, price=about.price)
 
 
 def estimate_tokens(request: Request) -> int:

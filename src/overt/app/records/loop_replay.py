@@ -12,6 +12,7 @@ from overt.app.records.recorded_services import (
     RecordedHands,
     RecordedInbox,
     RecordedLead,
+    RecordedLimit,
     RecordedModel,
     RecordedUnlisted,
     with_recorded_outcomes,
@@ -66,7 +67,7 @@ class LoopReplay:
         self.difference: LoopDifference | None = None
         self.unable = ""
         self._steps = recorded.steps
-        self._end = recorded.end
+        self._end = recorded.end if recorded.end and recorded.end.kind != "time" else None
         self._history = history
         self._opening = opening
         self._assembler = assembler
@@ -97,7 +98,7 @@ class LoopReplay:
         forced = next((number for number, step in enumerate(self._steps) if step.sent.forced), None)
         spec = AgentSpec(
             path=path,
-            params=replace(self._steps[0].sent.params, form=None, tool_choice="auto"),
+            params=replace(self._steps[0].sent.params, form=None, tool_choice="auto", output_limit=None),
             prefix=opening.prefix,
             tools=with_recorded_outcomes(tools_of(opening)),
             effects=AVAILABLE,
@@ -113,6 +114,7 @@ class LoopReplay:
             hide=lambda text: text,
             find_tool=tools_of(opening).get,
             unlisted=RecordedUnlisted(self._step),
+            spend_limit=RecordedLimit(self._next_step, stopped=self._end is not None and self._end.kind == "budget"),
             lead=lead,
             checks=(lead,),
             updates=lambda agent, history: self._updates(),

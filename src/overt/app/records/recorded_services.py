@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from overt.agent.agent import LimitReached, SpendNotice
 from overt.agent.permission_decision import CallRequest, Decision, read_request
 from overt.agent.permission_settings import PermissionState, Terms
 from overt.agent.queued_messages import Inbox
@@ -17,6 +18,7 @@ from overt.core.history import INTERRUPTED, History
 from overt.core.messages import Document, Image, Message, Reasoning, Text
 from overt.core.protocols import BOXED, CommandChange, Journal, Loan, Profile, ResolvedPath, SandboxState, Survey, Wire
 from overt.core.requests import Delta, ReasoningDelta, Reply, Request, TextDelta, ToolSpec
+from overt.core.spending.worst_case import WorstCase
 from overt.core.tool import Outcome, Tool
 from overt.repair.repair_call import MendedCall
 from overt.safety.policy import PathFacts
@@ -181,6 +183,38 @@ class RecordedUnlisted:
         return replace(recorded_tool(spec), run=_recorded_outcome)
 
     async def load(self, name: str) -> str:
+        return ""
+
+
+class RecordedReservation(Struct, frozen=True, kw_only=True):
+    output: int | None = None
+
+    def release(self) -> None:
+        """Do nothing: nothing is spent."""
+
+
+class RecordedLimit:
+    """Gives each request the output limit that it had. `stopped`: the turn ended because the next did not fit."""
+
+    is_set = True
+
+    def __init__(self, next_step: Callable[[], RecordedStep | None], *, stopped: bool) -> None:
+        self._next_step = next_step
+        self._stopped = stopped
+
+    def check(self) -> tuple[SpendNotice, ...]:
+        return ()
+
+    async def reserve(self, worst: WorstCase, emit: Emit) -> RecordedReservation:
+        step = self._next_step()
+        if step is None and self._stopped:
+            raise LimitReached("the record ends at a limit")
+        return RecordedReservation(output=step.sent.params.output_limit if step else None)
+
+    def try_reserve(self, worst: WorstCase) -> RecordedReservation:
+        return RecordedReservation()
+
+    def warn_unpriced(self, worst: WorstCase, model: str) -> str:
         return ""
 
 

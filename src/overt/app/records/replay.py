@@ -114,9 +114,7 @@ def request_costs(entries: Sequence[Entry[Event]]) -> dict[int, RequestCost]:
         before, spend = spend.last, fold_spend(spend, entry.data)
         if isinstance(entry.data, RequestSent):
             sent[entry.agent] = entry.seq
-        if isinstance(entry.data, AgentCharged):
-            continue  # the session of that agent holds the request
-        if (charge := spend.last) and charge is not before:
+        if (charge := spend.last) and charge is not before and not isinstance(entry.data, AgentCharged):
             seq = entry.seq if isinstance(entry.data, TitleSet) else sent[entry.agent]
             costs[seq] = RequestCost(usage=charge.usage, possible=charge.possible, cost=charge.cost, ms=charge.ms)
     return costs

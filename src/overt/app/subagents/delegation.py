@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from overt.agent.agent import SpendLimit
 from overt.agent.permission_settings import PermissionState
+from overt.app.limits.session_limits import SessionLimits
 from overt.app.models.session_models import SessionModels
 from overt.app.session import MAIN, Session
 from overt.app.subagents.parent_link import ParentLink
@@ -44,7 +44,7 @@ class ParentParts(Struct, frozen=True, kw_only=True):
     models: SessionModels
     permissions: PermissionState
     redactor: Redactor
-    spend_limit: SpendLimit
+    limits: SessionLimits
 
 
 class Delegation:
@@ -109,7 +109,7 @@ class Delegation:
             permissions=parts.permissions,
             mailbox=conversation.mailbox,
             redactor=parts.redactor,
-            spend_limit=parts.spend_limit,
+            limits=parts.limits,
             max_depth=self._max_depth,
         )
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.agent.agent import Agent, SpendLimit
+from overt.agent.agent import Agent
 from overt.agent.permission_settings import PermissionState
+from overt.app.limits.session_limits import SessionLimits
 from overt.app.options import Options
 from overt.app.permission_answers import Mailbox
 from overt.app.session import HIDDEN_AGENTS, MAIN, Session
@@ -57,7 +58,7 @@ class ParentLink(Struct, frozen=True, kw_only=True):
     permissions: PermissionState
     mailbox: Mailbox
     redactor: Redactor
-    spend_limit: SpendLimit
+    limits: SessionLimits
     max_depth: int
 
     @property

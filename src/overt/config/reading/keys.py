@@ -177,7 +177,20 @@ KEY_VARIABLE = text_type(
 KIND = text_type("a protocol such as 'openai', 'responses', 'anthropic' or 'local'", str.isidentifier)
 PATH = KeyType("the path of a file", read_text, STRING)
 DOLLARS = number_from_zero("a number of dollars, 0 or more")
-BUDGET = number_from_zero("a number of dollars above 0, or 0 for no bound")
+SPENDING = {
+    **dict.fromkeys(
+        ("budget_usd", "turn_usd", "agent_usd"), number_from_zero("a number of dollars above 0, or 0 for no bound")
+    ),
+    **dict.fromkeys(
+        ("session_tokens", "turn_tokens", "agent_tokens"),
+        whole_number("a whole number of tokens above 0, or 0 for no limit", 0),
+    ),
+    **dict.fromkeys(
+        ("session_seconds", "turn_seconds", "agent_seconds"),
+        number_from_zero("a number of seconds above 0, or 0 for no limit"),
+    ),
+}
+"""What may be spent, as fields of `Limits`."""
 
 
 def _fields(struct: type[Struct], but: tuple[str, ...] = (), **special: KeyType) -> dict[str, KeyType]:
@@ -224,7 +237,7 @@ SETTINGS: dict[str, KeyType] = {
     "tools.disabled": TOOLS,
     "tools.packages": list_of("a list of names of installed packages", is_package_name),
     "tools.mcp_tokens": whole_number("a whole number of tokens, 0 or more", 0),
-    **_below("limits", _fields(Limits, ("max_steps",), result_bytes=RESULTS, result_tokens=RESULTS, budget_usd=BUDGET)),
+    **_below("limits", _fields(Limits, ("max_steps",), result_bytes=RESULTS, result_tokens=RESULTS, **SPENDING)),
     **_below("compaction", _fields(Compaction, threshold=SHARE)),
     **_below("timeouts", _fields(Timeouts)),
     "context.context_window": whole_number("a whole number of tokens, or 0 to leave it to the server", 0),

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from overt.core.agents.agent_events import AgentCharged
-from overt.core.events import Compacted, Event, PrefixSet, Replied, RequestSent, TitleSet, TurnStarted
+from overt.core.events import Compacted, Event, PrefixSet, Replied, RequestSent, TitleSet, TurnEnded, TurnStarted
 from overt.core.settings import Price
 from overt.core.spending.cache_estimate import CacheEstimate
 from overt.core.spending.cost import cost, dollars, savings
@@ -116,13 +116,17 @@ class AgentModel(Struct, frozen=True, kw_only=True):
 
 
 class Spend(Struct, frozen=True, kw_only=True):
-    """`turn` are the sums of the turn with `turn_number`. `last` is the newest charge; a ledger writes each one."""
+    """`turn` are the sums of the turn with `turn_number`. `last` is the newest charge; a ledger writes each one.
+
+    `ms` is the time that all turns took.
+    """
 
     session: Totals = Totals()
     turn: Totals = Totals()
     turn_number: int = 0
     last: Charge | None = None
     agents: dict[str, AgentModel] = {}
+    ms: int = 0
 
 
 def fold_spend(spend: Spend, event: Event) -> Spend:
@@ -138,6 +142,8 @@ def fold_spend(spend: Spend, event: Event) -> Spend:
             return _receive(spend, event) if request and request.purpose == "summary" else spend
         case TurnStarted(turn=number):
             return replace(spend, turn=Totals(), turn_number=number)
+        case TurnEnded(agent="main", ms=ms):
+            return replace(spend, ms=spend.ms + ms)
         case AgentCharged():
             return _add(spend, _charge_of_agent(event))
         case PrefixSet(provider=provider, model=name, about=about):

@@ -11,7 +11,7 @@ from overt.core.messages import Call, Message, Reasoning, Text
 from overt.core.spending.usage import Usage
 from overt.frontends.headless.narrate import failed
 
-SUBTYPES = {"done": "success", "limit": "error_max_turns"}
+SUBTYPES = {("done", ""): "success", ("limit", ""): "error_max_turns", ("limit", "budget"): "error_max_budget_usd"}
 STOPS = {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens", "filter": "refusal", "interrupted": None}
 
 
@@ -75,7 +75,7 @@ def claude_event(event: Event, conversation: Conversation, parent_call: str | No
 def result(end: TurnEnded, conversation: Conversation, *, api_ms: int) -> dict[str, object]:
     return {
         "type": "result",
-        "subtype": SUBTYPES.get(end.reason, "error_during_execution"),
+        "subtype": SUBTYPES.get((end.reason, end.kind), "error_during_execution"),
         "is_error": end.reason != "done",
         "duration_ms": end.ms,
         "duration_api_ms": api_ms,

@@ -118,7 +118,7 @@ def _finish(end: TurnEnded, conversation: Conversation, options: Options, api_ms
         from overt.frontends.headless.claude_output import result  # late: 2 ms
 
         _line(result(end, conversation, api_ms=api_ms))
-    elif end.reason in ("done", "limit") and end.kind != "budget":
+    elif end.reason in ("done", "limit") and not end.kind:
         text = visible(end.text) if sys.stdout.isatty() else end.text
         _out(text if text.endswith("\n") else text + "\n")
     if notice := describe_end(end):
