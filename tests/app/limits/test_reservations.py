@@ -185,3 +185,23 @@ async def test_a_limit_in_tokens_is_set_in_the_chat_and_taken_away_again(tmp_pat
         path = conversation.path
     history = resume(load(path).entries).history
     assert (history.spend_limit, history.token_limit) == (0.0, 0)
+
+
+@awaited
+async def test_a_summary_that_the_budget_does_not_pay_for_is_not_asked_for(tmp_path: Path) -> None:
+    bill = BillingServer(lambda _: Turn(text="and so on " * 400), writes=uses_a_little)
+    async with billed_chat(tmp_path / "w", bill) as (conversation, server):
+        for word in ("one", "two", "three"):
+            await conversation.prompt(word)
+        await slash(conversation, f"/budget {bill.billed + 0.001:.4f}")
+        sent, before = len(server.posts), conversation.history.messages
+        end = await conversation.compact()
+        assert (end.reason, end.kind, end.text) == (
+            "limit",
+            "budget",
+            "too little of the spend limit is left for a summary",
+        )
+        assert (len(server.posts), conversation.history.messages) == (sent, before)
+        await slash(conversation, "/budget 5")
+        assert (await conversation.compact()).reason == "done"
+        assert conversation.spend.session.cost == pytest.approx(bill.billed)
