@@ -33,6 +33,7 @@ ANY_WHERE_JSON_ENTERS = {
     "config/reading/server_keys.py": "an MCP server as a file writes it",
     "config/json_schema.py": "the JSON schema of the configuration",
     "config/load.py": "settings of files, variables and flags before they become a Config",
+    "app/subagents/definitions.py": "the fields of an agent before they become a profile",
     "context/reply_schema.py": "the JSON schema that a reply must fit",
     "repair/_loose_json.py": "reads JSON as models write it",
     "repair/arguments.py": "arguments of a call as the model wrote them",

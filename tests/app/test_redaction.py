@@ -36,12 +36,12 @@ EXACT_FIELDS = """
     FormClosed.call_id FormClosed.id FormField.default FormField.name GitMoved.call_id GitMoved.git_dir
     GitState.commit GitState.head GitState.index GitState.index_copy GitState.refs ModelFacts.name ModelSet.model
     ModelSet.provider Origin.hash Origin.where Params.model PermissionAsked.id PermissionDecided.call_id
-    PrefixSet.fingerprint PrefixSet.model PrefixSet.provider PrefixSet.wire QuestionForm.url Repaired.call_id
-    RequestSent.digest RequestSent.stable Restored.left Result.call_id SessionOpened.agent_path SessionOpened.id
-    SessionOpened.parent SessionOpened.project SessionOpened.workspace SnapshotTaken.after SnapshotTaken.call_id
-    SnapshotTaken.hash SnapshotTaken.path StashEntry.commit TitleSet.digest TitleSet.model TitleSet.provider
-    TitleSet.wire ToolFinished.seen ToolProgressed.call_id TreeTaken.after TreeTaken.before TreeTaken.call_id
-    TreeTaken.others TreeTaken.shared Unknown.type
+    PrefixSet.fingerprint PrefixSet.model PrefixSet.profile PrefixSet.provider PrefixSet.wire QuestionForm.url
+    Repaired.call_id RequestSent.digest RequestSent.stable Restored.left Result.call_id SessionOpened.agent_path
+    SessionOpened.id SessionOpened.parent SessionOpened.project SessionOpened.workspace SnapshotTaken.after
+    SnapshotTaken.call_id SnapshotTaken.hash SnapshotTaken.path StashEntry.commit TitleSet.digest TitleSet.model
+    TitleSet.provider TitleSet.wire ToolFinished.seen ToolProgressed.call_id TreeTaken.after TreeTaken.before
+    TreeTaken.call_id TreeTaken.others TreeTaken.shared Unknown.type
 """.split()
 """Ids, hashes, paths that undo and the guard against blind overwriting look up, configured names of models, and what
 of a form goes back to who asked it."""

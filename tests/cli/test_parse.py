@@ -77,7 +77,7 @@ def test_every_flag_of_a_prompt_reaches_the_options() -> None:
         "do it -m x/y -c -r ab -C d --add-dir e --add-dir f --output-format json --permission-mode plan "
         "-s workspace-write --network --allowedTools Edit Bash(git:*) --disallowedTools Read "
         "--append-system-prompt more --max-turns 9 --no-session-persistence --verbose --system-prompt less "
-        "--fork-session -n tidy --session-id a-1 --mcp-config a.json {} --strict-mcp-config"
+        "--fork-session -n tidy --session-id a-1 --mcp-config a.json {} --strict-mcp-config --agent plan --agents {}"
     )
     args = parse(PROMPT, line.split(), Registries())
     assert args.words == ("do", "it")
@@ -95,6 +95,8 @@ def test_every_flag_of_a_prompt_reaches_the_options() -> None:
         "system_prompt_origin": "--system-prompt",
         "append_system_prompt": "more",
         "max_steps": 9,
+        "agent": "plan",
+        "agents": "{}",
         "mcp_configs": ("a.json", "{}"),
         "strict_mcp_config": True,
         "resume": "ab",

@@ -1,5 +1,6 @@
 """Make the agent of a session: one model with its prefix, tools, gate and capabilities."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -9,13 +10,14 @@ from overt.agent.agent import Agent, AgentSpec, Runtime, SpendLimit
 from overt.agent.permission_decision import PermissionGate
 from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
-from overt.app.mcp.tool_catalog import ToolCatalog, add_catalog_description
+from overt.app.mcp.tool_catalog import ToolCatalog, add_catalog_description, add_description
 from overt.app.models.session_models import SessionModels, recorded_facts
 from overt.app.models.tool_protocol import FormLead, ProtocolParts, ScaffoldContext, ToolProtocol, efforts_of
 from overt.app.services import Fallback, ModelSwitch
 from overt.app.session import Session
 from overt.app.setting import Setting
 from overt.context.assemble import Assembler, fingerprint
+from overt.core.agents.profile import AgentProfile
 from overt.core.capabilities import Effect
 from overt.core.errors import OvertError, ProviderError
 from overt.core.events import PrefixSet
@@ -31,10 +33,19 @@ from overt.sessions.resume import ResumedSession
 if TYPE_CHECKING:
     from overt.app.hooks.session_hooks import SessionHooks
     from overt.app.subagents.parent_link import ParentLink
+    from overt.app.subagents.tool_choice import ToolChoice
+
+
+USUAL = AgentProfile(name="")
+"""The main agent if no profile was chosen."""
 
 
 class Agents(Struct, frozen=True, kw_only=True):
-    """Makes agents that differ in their model only: session, gate, capabilities and context are the same for all."""
+    """Makes agents that differ in their model only: session, gate, capabilities and context are the same for all.
+
+    `choice` holds the profile of the agent, and which tools that leaves it; None for the usual main agent. `offered` is
+    what the description of `task` says of the agents that can be started.
+    """
 
     setting: Setting
     session: Session
@@ -48,7 +59,9 @@ class Agents(Struct, frozen=True, kw_only=True):
     spend_limit: SpendLimit
     catalog: ToolCatalog
     parent: "ParentLink | None" = None
+    choice: "ToolChoice | None" = None
     hooks: "SessionHooks | None" = None
+    offered: Callable[[], str] = str
     notices: list[str] = field(default_factory=list)
 
     async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
@@ -93,7 +106,11 @@ class Agents(Struct, frozen=True, kw_only=True):
         self.models.use(found, protocol)
         config, fragments, entry = self.setting.config, self.fragments, found.entry
         self.catalog.flatten, self.catalog.offline = protocol.flatten, bool(self.models.offline)
-        limits = self.parent.limit_steps(config.limits) if self.parent else config.limits
+        own, limits = self.choice.profile if self.choice else USUAL, config.limits
+        if self.parent:
+            limits = self.parent.limit_steps(limits)
+        elif own.max_steps and config.origin("agent.max_steps") != "--max-turns":
+            limits = replace(limits, max_steps=own.max_steps)
         context = ScaffoldContext(
             hands=self.hands,
             limits=limits,
@@ -113,7 +130,8 @@ class Agents(Struct, frozen=True, kw_only=True):
             params=Params(
                 model=found.model,
                 max_tokens=entry.max_tokens,
-                temperature=setup.temperature,
+                temperature=_first_set(own.temperature, config.agent.temperature, setup.temperature),
+                top_p=_first_set(own.top_p, config.agent.top_p),
                 effort=entry.effort or None,
                 thinking=entry.thinking,
             ),
@@ -146,7 +164,7 @@ class Agents(Struct, frozen=True, kw_only=True):
             hooks=self.hooks,
         )
         agent = Agent(spec, runtime)
-        return agent, _prefix_event(agent, found)
+        return agent, _prefix_event(agent, found, own.name)
 
     def _tools(self) -> dict[str, Tool]:
         """Return the tools that the settings leave. A bare denial removes a tool if it speaks of no other.
@@ -160,13 +178,22 @@ class Agents(Struct, frozen=True, kw_only=True):
         usual = {name for name, tool in tools.items() if not tool.rare} | self.catalog.listed.keys()
         chosen = usual if config.tools.enabled is None else config.tools.enabled
         tools = {**tools, **self.catalog.listed}
-        if "toolsearch" in tools and self.catalog.describe():
+        choice = self.choice
+        if choice and choice.is_exact:
+            away = {name for name, tool in tools.items() if self.catalog.offline and "network" in tool.effects}
+            tools |= self.catalog.server_tools()
+            removed |= away
+            removed |= {"toolsearch", "toolcall"}  # there is nothing that the model was not sent
+        elif "toolsearch" in tools and self.catalog.describe():
             tools["toolsearch"] = add_catalog_description(tools["toolsearch"], self.catalog)
         else:
             removed |= {"toolsearch", "toolcall"}
-        if self.parent:
-            return self.parent.choose_tools({name: tool for name, tool in tools.items() if name not in removed}, chosen)
-        return {name: tool for name, tool in tools.items() if name in chosen and name not in removed}
+        if "task" in tools and (offered := self.offered()):
+            tools["task"] = add_description(tools["task"], offered)
+        left = {name: tool for name, tool in tools.items() if name not in removed}
+        sent = choice.choose(left, chosen) if choice else {name: left[name] for name in left if name in chosen}
+        self.catalog.can_search = "toolsearch" in sent
+        return sent
 
     def _moved(self, resumed: ResumedSession) -> bool:
         """True if the session began in another folder, which its recorded prefix names."""
@@ -199,7 +226,11 @@ def set_up_protocol(
     )
 
 
-def _prefix_event(agent: Agent, found: ChosenModel) -> PrefixSet:
+def _first_set(*values: float | None) -> float | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _prefix_event(agent: Agent, found: ChosenModel, profile: str) -> PrefixSet:
     """Return what is recorded of a model and its prefix before the first request."""
     wire = agent.runtime.provider.wire
     return PrefixSet(
@@ -212,4 +243,5 @@ def _prefix_event(agent: Agent, found: ChosenModel) -> PrefixSet:
         about=recorded_facts(found),
         calls=agent.spec.calls,
         tool_names=() if agent.spec.calls == "native" else tuple(agent.spec.tools),
+        profile=profile,
     )

@@ -25,6 +25,9 @@ class Options(Struct, frozen=True, kw_only=True):
     append_system_prompt: str = ""
     max_steps: int | None = None
     budget_usd: float | None = None
+    agent: str = ""
+    agents: str = ""
+    """The JSON of `--agents`."""
     mcp_configs: tuple[str, ...] = ()
     strict_mcp_config: bool = False
     resume: str = ""

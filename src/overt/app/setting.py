@@ -22,13 +22,14 @@ from overt.tools.registry import BUILT_IN, ToolRegistry
 
 class Setting(Struct, frozen=True, kw_only=True):
     """Environment, roots, trust and configuration, as they were read when a session or a subcommand began, and the
-    tools there are."""
+    tools there are. `agents_json` is the value of `--agents`."""
 
     environment: Environment
     roots: Roots
     trust: Trusted
     config: Config
     server_flags: ServerFlags = ServerFlags()
+    agents_json: str = ""
     registries: Registries = Registries()
     tools: ToolRegistry = BUILT_IN
 
@@ -72,6 +73,7 @@ def read_setting(options: Options) -> Setting:
         trust=trust,
         config=config,
         server_flags=ServerFlags(configs=options.mcp_configs, strict=options.strict_mcp_config),
+        agents_json=options.agents,
         registries=registries,
         tools=tools,
     )

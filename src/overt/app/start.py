@@ -28,13 +28,17 @@ from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.skills.library import SkillLibrary
 from overt.app.subagents.delegation import Delegation, ParentParts
+from overt.app.subagents.main_agent import AgentIdentity, choose_main, initial_mode, open_library
 from overt.app.subagents.parent_link import ParentLink, Relay
+from overt.app.subagents.profiles import AgentLibrary
+from overt.app.subagents.tool_choice import ToolChoice
 from overt.app.web import WebAccess
 from overt.app.workspace_services import WorkspaceServices, shared_services
 from overt.config.saved_rules import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
 from overt.core.events import BudgetSet, Event, Noticed, TurnEnded
 from overt.core.protocols import SandboxState
+from overt.core.settings import Rule
 from overt.lib.logs.log import LOG
 from overt.lib.redaction.redact import Redactor
 from overt.lib.translations import say
@@ -62,11 +66,13 @@ async def open_conversation(
     """
     setting = setting or read_setting(options)
     effects = effects if setting.config.agent.max_depth else effects - {"delegate"}
+    library = parent.tree.library if parent else open_library(options, setting)
     redactor = parent.redactor if parent else make_redactor(setting)
     opened = _open_session(options, setting, redactor, parent)
     session, workspace, shared, resumed = opened.session, opened.workspace, opened.workspace.shared, opened.resumed
     notices = list(opened.notices)
-    permissions = parent.make_permissions() if parent else _make_permissions(setting, resumed, notices.append)
+    identity = _identify(options, setting, resumed, parent, library, notices.append)
+    permissions, choice, effects = identity.permissions, identity.choice, identity.limit_effects(effects)
     skills = SkillLibrary(setting, session=session.id, add_rules=permissions.add_turn_rules)
     mailbox = parent.mailbox if parent else Mailbox()
     forms = UserForms(mailbox if options.interactive else None, publish=session.publish, emit=session.emit)
@@ -76,24 +82,18 @@ async def open_conversation(
         effects=effects,
         recorded_tools=[spec.name for spec in resumed.prefix.prefix.tools] if resumed and resumed.prefix else None,
         skills=skills,
-        allows=parent.allows if parent else None,
+        allows=choice.allows if choice else None,
     )
     models = SessionModels(options, setting, redactor, session.publish)
-    limits = SessionLimits(
-        setting.config.limits,
-        session,
-        parent=parent.limits if parent else None,
-        ask=forms.ask if options.interactive else None,
-    )
-    models.limits = limits
-    if options.budget_usd and resumed and resumed.history.spend_limit is not None and not parent:
-        session.emit(BudgetSet(dollars=options.budget_usd))  # the flag is newer than what was said in the chat
+    limits = models.limits = _make_session_limits(options, session, forms, resumed, parent)
     delegation = Delegation(
         session,
         parent,
         lambda link: open_conversation(
             link.make_options(options), setting, effects=link.limit_effects(effects), parent=link
         ),
+        library=library,
+        profile=identity.profile,
     )
     web = WebAccess(models, redactor, emit=session.emit)
     services = AgentServices(
@@ -105,7 +105,7 @@ async def open_conversation(
         delegation=delegation,
     )
     hands = Capabilities(workspace, history=lambda: session.history, effects=effects, services=services)
-    fragments = Fragments(options, setting, opened.sandbox, redactor, skills)
+    fragments = Fragments(options, setting, opened.sandbox, redactor, skills, choice)
     fragments.read_only = parent is not None and parent.profile.planning
     is_new = not options.resume and not options.continue_last
     updates = ContextUpdates(
@@ -130,7 +130,7 @@ async def open_conversation(
     if parent:
         found = await parent.choose_model(models)
     else:
-        found = await (models.find_as_before(resumed, notices.append) if resumed else models.find(""))
+        found = await models.find_main(identity.profile, resumed, notices.append)
     agents = Agents(
         setting=setting,
         session=session,
@@ -145,7 +145,10 @@ async def open_conversation(
         spend_limit=limits,
         hooks=hooks,
         parent=parent,
+        choice=choice,
+        offered=lambda: library.describe(permissions.rules, identity.profile),
     )
+    agents.notices.extend(await choice.load_servers(catalog) if choice else ())
     agent, prefix = agents.make(found, models.protocol(found, resumed), resumed)
     notices += agents.notices
     if found.entry.kind == "local":
@@ -227,6 +230,19 @@ def _open_session(options: Options, setting: Setting, redactor: Redactor, parent
         writer=parent.writer if parent else None,
     )
     return SessionParts(session, workspace, sandbox, recorded.resumed, notices)
+
+
+def _make_session_limits(
+    options: Options, session: Session, forms: UserForms, resumed: ResumedSession | None, parent: ParentLink | None
+) -> SessionLimits:
+    if options.budget_usd and resumed and resumed.history.spend_limit is not None and not parent:
+        session.emit(BudgetSet(dollars=options.budget_usd))  # the flag is newer than what was said in the chat
+    return SessionLimits(
+        session.setting.config.limits,
+        session,
+        parent=parent.limits if parent else None,
+        ask=forms.ask if options.interactive else None,
+    )
 
 
 def _subscribe_records(session: Session, setting: Setting, parent: ParentLink | None) -> None:
@@ -312,8 +328,25 @@ def _make_ledger(setting: Setting, session: Session) -> LedgerWriter:
     return LedgerWriter(data_dir, project, session.id, spend=session.spend, notify=session.publish)
 
 
+def _identify(
+    options: Options,
+    setting: Setting,
+    resumed: ResumedSession | None,
+    parent: ParentLink | None,
+    library: AgentLibrary,
+    notify: Callable[[str], None],
+) -> AgentIdentity:
+    """Return who the agent of a session is, and what it may do."""
+    if parent:
+        return AgentIdentity(parent.profile, parent.choice, parent.make_permissions())
+    profile = choose_main(options, resumed, library, notify)
+    permissions = _make_permissions(setting, resumed, notify, profile.rules if profile else ())
+    permissions.mode = initial_mode(profile, options, setting, resumed) or permissions.mode
+    return AgentIdentity(profile, ToolChoice(profile=profile) if profile else None, permissions)
+
+
 def _make_permissions(
-    setting: Setting, resumed: ResumedSession | None, notify: Callable[[str], None]
+    setting: Setting, resumed: ResumedSession | None, notify: Callable[[str], None], rules: tuple[Rule, ...]
 ) -> PermissionState:
     environment, project = setting.environment, setting.roots.project
     settings, sandbox = setting.config.permissions, setting.config.sandbox
@@ -324,7 +357,7 @@ def _make_permissions(
     if resumed and resumed.mode and setting.config.origin("permissions.mode") == "default":
         mode = resumed.mode  # type: ignore[assignment]
     terms = Terms(
-        rules=(*settings.rules, *always.rules),
+        rules=(*settings.rules, *always.rules, *rules),
         fallback=settings.fallback,
         dont_ask=settings.dont_ask,
         dangerous_policy=settings.dangerous_policy,

@@ -76,6 +76,8 @@ PROMPT = CommandLine(
         Flag("--system-prompt TEXT", "replace the system prompt"),
         Flag("--system-prompt-file FILE", "replace it by a file's text"),
         Flag("--append-system-prompt TEXT", "add to the system prompt"),
+        Flag("--agent NAME", "start as this agent: its prompt, tools, model and rules (see overt agents)"),
+        Flag("--agents JSON", 'further agents: {"NAME": {"description": "…", "prompt": "…", "tools": […]}}'),
         Flag("--max-turns N", "at most N requests for a prompt (default: no limit)"),
         Flag("--max-budget-usd N", "at most N US dollars for the session, sub-agents included"),
         Flag("--mcp-config FILE", "MCP servers of a JSON file, or JSON itself", is_list=True, more=_is_server_config),
@@ -110,6 +112,8 @@ def options_of(args: ParsedCommandLine, *, interactive: bool) -> Options:
         append_system_prompt=args.text("append-system-prompt"),
         max_steps=args.number("max-turns"),
         budget_usd=args.amount("max-budget-usd"),
+        agent=args.text("agent"),
+        agents=args.text("agents"),
         mcp_configs=args.texts("mcp-config"),
         strict_mcp_config=args.switch("strict-mcp-config"),
         resume=args.text("resume"),
@@ -132,7 +136,7 @@ def _check_session_flags(args: ParsedCommandLine) -> None:
         raise UsageError("--fork-session needs a session to copy: -c for the newest, or -r ID")
     if args.switch("session-id") and continues and not args.switch("fork-session"):
         raise UsageError("--session-id is for a new session; with -c or -r add --fork-session")
-    for key in ("name", "session-id", "resume"):
+    for key in ("name", "session-id", "resume", "agent", "agents"):
         if args.switch(key) and not args.text(key).strip():
             raise UsageError(f"--{key} needs a value that is not empty")
 

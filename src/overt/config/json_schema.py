@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from overt.config.key_table import ENTRY, MODEL, SERVER_ENTRY, TABLES, SettingKey, keys_below, show_value
+from overt.config.key_table import AGENT_ENTRY, ENTRY, MODEL, SERVER_ENTRY, TABLES, SettingKey, keys_below, show_value
 from overt.config.key_table import KEYS as TABLE
+from overt.config.reading.agent_keys import AGENT_ALIASES
 from overt.config.reading.files import ALIASES, KEYS, LATER, MODEL_SAME, PRICE_SAME, PROVIDER_SAME, SAME
 from overt.config.reading.key_types import STRING, Schema
 from overt.config.reading.keys import IN_FILES
@@ -12,7 +13,7 @@ from overt.config.rules import ACTIONS
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 KEY_NAME = "The variable that holds the key, as `{env:NAME}`; never the key itself."
-NOT_TABLES = ("providers.", "permissions.", "agent.permissions.", "mcp.")
+NOT_TABLES = ("providers.", "permissions.", "agent.permissions.", "agent.NAME.", "mcp.")
 ACTION: Schema = {"enum": [*ACTIONS]}
 RULES: Schema = {
     "type": "array",
@@ -38,6 +39,7 @@ def build_schema() -> Schema:
     properties["permissions"] = _permissions(own=False)
     properties["agent"]["properties"]["permissions"] = _permissions(own=True)
     properties["agent"]["properties"]["permission"] = {"$ref": "#/properties/agent/properties/permissions"}
+    properties["agent"]["additionalProperties"] = {"$ref": "#/$defs/agent"}
     properties["providers"] = _entries("providers", "provider")
     properties["mcp"] = _entries("mcp", "server")
     properties["plugins"] = {**_entries("mcp", "server"), "description": TABLES["plugins"]}
@@ -57,7 +59,13 @@ def build_schema() -> Schema:
         "type": "object",
         "properties": properties,
         "additionalProperties": False,
-        "$defs": {"provider": _provider(), "server": _server(), "model": _model(), "quirks": _quirks()},
+        "$defs": {
+            "agent": _agent(),
+            "provider": _provider(),
+            "server": _server(),
+            "model": _model(),
+            "quirks": _quirks(),
+        },
     }
 
 
@@ -140,6 +148,15 @@ def _provider() -> Schema:
     inside = [name for name in properties if name not in ("name", "models", "quirks", "timeouts")]
     properties["options"] = _table("", {name: {"$ref": f"{same}{name}"} for name in inside})
     return _table("providers", properties)
+
+
+def _agent() -> Schema:
+    properties: dict[str, Any] = {}
+    for key in keys_below(AGENT_ENTRY):
+        _put(properties, key.key.removeprefix(f"{AGENT_ENTRY}."), key, AGENT_ENTRY)
+    properties |= {written: properties[meant] for written, meant in AGENT_ALIASES.items()}
+    properties["permission"] = properties["permissions"] = _same_as("agent.permissions")
+    return _table(AGENT_ENTRY, properties)
 
 
 def _server() -> Schema:

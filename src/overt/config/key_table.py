@@ -8,6 +8,7 @@ import tomllib
 
 from msgspec import Struct
 
+from overt.config.reading.agent_keys import AGENT
 from overt.config.reading.key_types import OBJECT, KeyType
 from overt.config.reading.keys import FACTS, PRICES, PROVIDER, SETTINGS
 from overt.config.reading.server_keys import SERVER
@@ -18,6 +19,7 @@ from overt.lib.package_data import read_text
 
 ENTRY, MODEL = "providers.NAME", "providers.NAME.models.MODEL"
 SERVER_ENTRY = "mcp.NAME"
+AGENT_ENTRY = "agent.NAME"
 QUIRKS_TABLE = KeyType("a table", dict, OBJECT, secret=True)
 MODELS = KeyType("a list of names or tables, or a table for each name", PROVIDER["models"].read)
 SHOWN_IN_PARTS = ("headers", "quirks.extra", "known", "models")
@@ -64,6 +66,7 @@ def _server_default(field: str) -> object:
 
 _TYPES = {
     **SETTINGS,
+    **{f"{AGENT_ENTRY}.{field}": key_type for field, key_type in AGENT.items()},
     **{f"{SERVER_ENTRY}.{field}": key_type for field, key_type in SERVER.items()},
     **{f"{ENTRY}.{field}": key_type for field, key_type in (PROVIDER | {"models": MODELS}).items()},
     **{f"{MODEL}.{field}": key_type for field, key_type in FACTS.items()},
@@ -89,6 +92,8 @@ def find_key(name: str) -> SettingKey | None:
     field = rest.partition(".")[2]
     if head == "mcp" and name not in KEYS:
         return next((KEYS[f"{SERVER_ENTRY}.{each}"] for each in SERVER if f".{each}." in f"{name}."), None)
+    if head == "agent" and name not in KEYS and field in AGENT:
+        return KEYS[f"{AGENT_ENTRY}.{field}"]
     if name in KEYS or head != "providers":
         return KEYS.get(name)
     for table in SHOWN_IN_PARTS:
@@ -104,7 +109,8 @@ def keys_below(prefix: str) -> tuple[SettingKey, ...]:
 
 def nearest_key(name: str, more: tuple[str, ...] = ()) -> str:
     """The setting, the table or one of `more` with the most similar name; empty if none is similar."""
-    tables = dict.fromkeys(key.section for key in KEYS.values() if key.section not in ("", ENTRY, SERVER_ENTRY))
+    entries = ("", ENTRY, SERVER_ENTRY, AGENT_ENTRY)
+    tables = dict.fromkeys(key.section for key in KEYS.values() if key.section not in entries)
     names = (*KEYS, "providers", "mcp", *tables, *more)
     last = name.rpartition(".")[2]
     same_end = [each for each in names if each.rpartition(".")[2] == last]

@@ -9,9 +9,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.config.agent_tables import collect_agents, read_prompt_file
 from overt.config.paths import Environment, is_placeholder
 from overt.config.rules import ACTIONS, ToolNames, our_name, read_rule, resolve_rule, split_rules
-from overt.config.schema import FIELDS, Config, SettingValue, default_of
+from overt.config.schema import FIELDS, Config, SettingValue, default_of, is_agent_key
 from overt.core.errors import ConfigError
 from overt.core.settings import CAPS, Action, Limits, ProviderEntry, Quirks, Rule, Timeouts, UndoSettings, WebSettings
 from overt.lib.paths import display_path, literal
@@ -62,7 +63,8 @@ WEB = frozenset(f"web.{name}" for name in WebSettings.__struct_fields__)
 ALWAYS_LOOSE = frozenset(
     {
         *("permissions.allow", "tools.enabled", "env.pass", "workspace.allow_read", "workspace.allow_write"),
-        *("agent.system_prompt", "agent.append_system_prompt", "default_model", "small_model", "agent.subagent_model"),
+        *("agent.system_prompt", "agent.append_system_prompt", "agent.system_prompt_file", "agent.temperature"),
+        *("default_model", "small_model", "agent.subagent_model", "agent.subagent_models", "agent.top_p"),
         *("agent.permissions.allow", "agent.permissions.ask"),  # either may stand in for a denial
         # No mode and no kind of wall is stricter than every other: in `plan`, commands run unasked in their box.
         *("permissions.mode", "sandbox.mode"),
@@ -173,6 +175,7 @@ class _Merged:
         self.settings: dict[str, list[SettingValue]] = {}
         self.warnings: list[str] = []
         self.dont_ask = False
+        self.project_agents: set[str] = set()
 
     def file(
         self, path: str, name: str, *, base: str, home: str, trusted: bool = True, of_project: bool = False
@@ -189,6 +192,10 @@ class _Merged:
                 self.warnings.append(f"{setting.origin}: `{setting.key}` ignored; a project can only make it stricter")
             else:
                 self.put(_resolved(_mark_project(setting) if of_project else setting, base, home))
+                if setting.key == "agent.system_prompt_file":
+                    self.put(read_prompt_file(self.settings[setting.key][-1], settings))
+                elif of_project and is_agent_key(setting.key):
+                    self.project_agents.add(setting.key.split(".")[1])
         if ignored:
             keys = ", ".join(f"`{key}`" for key in dict.fromkeys(_family(each.key) for each in ignored))
             self.warnings.append(
@@ -262,7 +269,7 @@ class _Merged:
     def loosens(self, setting: SettingValue) -> bool:
         """True if a value of an untrusted folder would allow more than what is set already."""
         key, value = setting.key, setting.value
-        if key in ALWAYS_LOOSE or key.startswith(ENTRIES):
+        if key in ALWAYS_LOOSE or key.startswith(ENTRIES) or is_agent_key(key):
             return True
         if order := STRICTNESS.get(key):
             before = self.value(key, default_of(key))
@@ -283,12 +290,15 @@ def _mark_project(setting: SettingValue) -> SettingValue:
 
 
 def _family(key: str) -> str:
+    if is_agent_key(key):
+        return ".".join(key.split(".")[:2])
     return "providers" if key.startswith("providers.") else key
 
 
 def _resolved(setting: SettingValue, base: str, home: str) -> SettingValue:
     """Paths are relative to the folder whose file names them."""
-    if setting.key.startswith("providers.") and setting.key.endswith(FILES) and setting.value:
+    of_provider = setting.key.startswith("providers.") and setting.key.endswith(FILES)
+    if (of_provider or setting.key == "agent.system_prompt_file") and setting.value:
         return replace(setting, value=_absolute(setting.value, base, home))
     if setting.key == "context.instructions":
         base, home = literal(base), literal(home)
@@ -309,7 +319,7 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
     tables: dict[str, dict[str, Any]] = {"permissions": {}, "timeouts": {}}
     for key in merged.settings:
         table, _, name = FIELDS.get(key, key).rpartition(".")
-        if not key.startswith(ENTRIES) and (name not in ACTIONS or "permissions" not in table):
+        if not (key.startswith(ENTRIES) or is_agent_key(key)) and (name not in ACTIONS or "permissions" not in table):
             tables.setdefault(table, {})[name] = merged.value(key)
     if caps := tables.pop("recipe.caps", None):
         tables.setdefault("recipe", {})["caps"] = caps
@@ -321,6 +331,7 @@ def _build(merged: _Merged, files: tuple[str, ...]) -> Config:
         **tables.pop("", {}),
         **{table: replace(getattr(usual, table), **fields) for table, fields in tables.items()},
         providers=_providers(merged, tables["timeouts"]),
+        agents=collect_agents(merged.settings, merged.project_agents),
         mcp_servers=tuple(
             each.value for key in merged.settings if key.startswith("mcp.") for each in merged.settings[key]
         ),

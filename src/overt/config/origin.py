@@ -1,8 +1,9 @@
 """Which file and line, flag or variable set each value."""
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
-from overt.config.schema import Config, SettingValue, default_of
+from overt.config.schema import Config, SettingValue, default_of, is_agent_key
 from overt.core.settings import HookTable, ModelFacts, Rule, ServerEntry
 from overt.lib.redaction.redact import Redactor
 
@@ -16,7 +17,8 @@ def explain(config: Config) -> tuple[SettingValue, ...]:
         set_here = [row for each in config.settings if each.key == key for row in setting_rows(each)]
         explained.extend(set_here or [SettingValue(key=key, value=default_of(key), origin="default")])
     for each in config.settings:
-        if each.key.startswith(("providers.", "mcp.", "hooks")) and not each.key.endswith(".name"):
+        entry = each.key.startswith(("providers.", "mcp.", "hooks")) and not each.key.endswith(".name")
+        if entry or is_agent_key(each.key):
             explained.extend(setting_rows(each))
     return tuple(explained)
 
@@ -28,6 +30,8 @@ def setting_rows(setting: SettingValue) -> list[SettingValue]:
         return _server_rows(setting.key, value)
     if setting.key.endswith(".proxy") and "@" in str(value):
         return [SettingValue(key=setting.key, value="[hidden]", origin=setting.origin)]
+    if setting.key == "agent.subagent_models":
+        return [replace(setting, key=f"{setting.key}.{name}", value=model) for name, model in setting.value.items()]
     if isinstance(value, dict):
         return [SettingValue(key=f"{setting.key}.{name}", value="[hidden]", origin=setting.origin) for name in value]
     if not isinstance(value, tuple) or not value:

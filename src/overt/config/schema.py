@@ -36,15 +36,31 @@ class SettingValue(Struct, frozen=True, kw_only=True):
 
 
 class AgentSettings(Struct, frozen=True, kw_only=True):
-    """`system_prompt` None means the built-in one; the step limit is `Config.limits.max_steps`.
+    """`system_prompt` None means the built-in one; it also has the text of a `system_prompt_file`. The step limit is
+    `Config.limits.max_steps`. None for `temperature` and `top_p` leaves them to the server.
 
     Sub-agents are nested at most `max_depth` levels deep. `subagent_model` is their model; empty: that of the parent.
+    `subagent_models` has models by the name of the agent.
     """
 
     system_prompt: str | None = None
+    system_prompt_file: str = ""
     append_system_prompt: str = ""
     max_depth: int = 2
     subagent_model: str = ""
+    subagent_models: dict[str, str] = {}
+    temperature: float | None = None
+    top_p: float | None = None
+
+
+class AgentTable(Struct, frozen=True, kw_only=True):
+    """A table `[agent.NAME]` of the configuration, its values checked. `of_project`: a project's file has it."""
+
+    name: str
+    fields: dict[str, object]
+    rules: tuple[Rule, ...] = ()
+    origin: str = ""
+    of_project: bool = False
 
 
 class Permissions(Struct, frozen=True, kw_only=True):
@@ -84,6 +100,7 @@ class Config(Struct, frozen=True, kw_only=True):
     base_url: str = ""
     kind: str = ""
     agent: AgentSettings = AgentSettings()
+    agents: tuple[AgentTable, ...] = ()
     providers: tuple[ProviderEntry, ...] = ()
     permissions: Permissions = Permissions()
     sandbox: Sandbox = Sandbox()
@@ -129,6 +146,11 @@ FIELDS = {
     "redact.allow": "redact_allow",
 }
 """Where a key is in Config, if not under its own name."""
+
+
+def is_agent_key(key: str) -> bool:
+    """True for the keys of a table `[agent.NAME]`."""
+    return key.startswith("agent.") and key.count(".") > 1 and not key.startswith("agent.permissions.")
 
 
 def default_of(key: str) -> Any:

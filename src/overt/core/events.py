@@ -50,6 +50,7 @@ class PrefixSet(Event, frozen=True, kw_only=True):
     """The system prompt and the tools in full, for every request up to the next `PrefixSet`.
 
     `about` and `calls` say how the wire was used. `tool_names` are the tools that the system prompt describes itself.
+    `profile` names the profile of the agent; empty for the usual main agent.
     """
 
     prefix: Prefix
@@ -61,6 +62,7 @@ class PrefixSet(Event, frozen=True, kw_only=True):
     about: ModelFacts | None = None
     calls: Calls = "native"
     tool_names: tuple[str, ...] = ()
+    profile: Exact = ""
 
 
 class UserSpoke(Event, frozen=True, kw_only=True):

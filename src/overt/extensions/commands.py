@@ -72,7 +72,7 @@ def read_commands(folders: Sequence[ExtensionFolder]) -> FoundCommands:
 
 
 def _commands_in(folder: ExtensionFolder) -> Iterator[CommandFile]:
-    paths = sorted(_files_below(folder.path, DEEPEST))
+    paths = sorted(markdown_files(folder.path))
     for path in paths[:MOST_FILES]:
         relative = os.path.relpath(path, folder.path)
         parts = relative.removesuffix(ENDING).split(os.sep)
@@ -81,7 +81,8 @@ def _commands_in(folder: ExtensionFolder) -> Iterator[CommandFile]:
             yield _read_command(name, path, folder, relative)
 
 
-def _files_below(folder: str, depth: int) -> Iterator[str]:
+def markdown_files(folder: str, depth: int = DEEPEST) -> Iterator[str]:
+    """Return the Markdown files of a folder and of those below it, without READMEs and hidden ones."""
     try:
         with os.scandir(folder) as entries:
             listed = list(entries)
@@ -92,7 +93,7 @@ def _files_below(folder: str, depth: int) -> Iterator[str]:
             continue
         if entry.is_dir():
             if depth:
-                yield from _files_below(entry.path, depth - 1)
+                yield from markdown_files(entry.path, depth - 1)
         elif entry.name.endswith(ENDING) and entry.name != "README.md":
             yield entry.path
 

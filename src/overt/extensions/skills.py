@@ -7,7 +7,7 @@ Loading is tolerant: what is wrong with a skill is said in its `problems`, and i
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from overt.lib.paths import lies_in
 from overt.lib.read_file import read_regular
 
 if TYPE_CHECKING:
-    from overt.lib.front_matter import FrontMatter
+    from overt.lib.front_matter import FrontMatter, MatterFields
 
 FILE_NAMES = ("SKILL.md", "skill.md")
 LARGEST_FILE = 256 * 1024
@@ -183,8 +183,10 @@ def find_skill_file(folder: str) -> str:
 
 def read_skill(path: str, *, where: str, folder: ExtensionFolder) -> Skill:
     """Read one skill. Without front matter it has the name of its folder and its first paragraph as description."""
+    from overt.lib.front_matter import MatterFields  # late: 0.8 ms
+
     matter, problems = read_skill_file(path), list[str]()
-    fields = _Fields(matter.fields, problems)
+    fields = MatterFields(matter.fields, problems)
     if matter.problem:
         problems.append(matter.problem)
     elif not matter.fields:
@@ -227,7 +229,7 @@ def read_skill(path: str, *, where: str, folder: ExtensionFolder) -> Skill:
     )
 
 
-def _read_agent(fields: "_Fields", problems: list[str]) -> str:
+def _read_agent(fields: "MatterFields", problems: list[str]) -> str:
     """Return the profile of the sub-agent that runs the skill, or an empty string."""
     agent, run_as, context = fields.text("agent"), fields.text("runAs"), fields.text("context")
     for key, value, known in (("runAs", run_as, "subagent"), ("context", context, "fork")):
@@ -246,44 +248,6 @@ def read_skill_file(path: str) -> "FrontMatter":
 
     data, _ = read_regular(path, LARGEST_FILE)
     return read_front_matter(data[:LARGEST_FILE].decode("utf-8", "replace"))
-
-
-class _Fields:
-    """Front matter whose values may have any type; one that does not fit is named in `problems` and left out."""
-
-    def __init__(self, fields: Mapping[str, object], problems: list[str]) -> None:
-        self._fields = fields
-        self._problems = problems
-
-    def text(self, name: str) -> str:
-        value = self._fields.get(name)
-        if isinstance(value, str):
-            return value.strip()
-        if value is None or isinstance(value, list | dict | bool):  # YAML takes the name `off` for false
-            self._report(name, value, "a text")
-            return ""
-        return str(value)
-
-    def texts(self, name: str, *, commas: bool = False) -> tuple[str, ...]:
-        """Return a list; a single text is a list of one, or of those between commas."""
-        value = self._fields.get(name)
-        if isinstance(value, list):
-            return tuple(str(item).strip() for item in value if not isinstance(item, dict | list) and item is not None)
-        text = self.text(name)
-        return tuple(filter(None, (part.strip() for part in (text.split(",") if commas else [text]))))
-
-    def flag(self, name: str, *, usual: bool) -> bool:
-        value = self._fields.get(name)
-        if isinstance(value, str) and value.lower() in ("true", "false"):
-            return value.lower() == "true"
-        if isinstance(value, bool):
-            return value
-        self._report(name, value, "true or false")
-        return usual
-
-    def _report(self, name: str, value: object, expected: str) -> None:
-        if value is not None:
-            self._problems.append(f"`{name}` must be {expected}")
 
 
 def _first_paragraph(body: str) -> str:

@@ -1,6 +1,7 @@
 """Markdown files with YAML front matter: skills, commands and agents, as several programs write them."""
 
 import re
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -49,3 +50,41 @@ def _describe(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "it cannot be read"
     return f"line {mark.line + 2}: {problem}" if mark else str(problem)
+
+
+class MatterFields:
+    """Front matter whose values may have any type; one that does not fit is named in `problems` and left out."""
+
+    def __init__(self, fields: Mapping[str, object], problems: list[str]) -> None:
+        self._fields = fields
+        self._problems = problems
+
+    def text(self, name: str) -> str:
+        value = self._fields.get(name)
+        if isinstance(value, str):
+            return value.strip()
+        if value is None or isinstance(value, list | dict | bool):  # YAML takes the name `off` for false
+            self._report(name, value, "a text")
+            return ""
+        return str(value)
+
+    def texts(self, name: str, *, commas: bool = False) -> tuple[str, ...]:
+        """Return a list; a single text is a list of one, or of those between commas."""
+        value = self._fields.get(name)
+        if isinstance(value, list):
+            return tuple(str(item).strip() for item in value if not isinstance(item, dict | list) and item is not None)
+        text = self.text(name)
+        return tuple(filter(None, (part.strip() for part in (text.split(",") if commas else [text]))))
+
+    def flag(self, name: str, *, usual: bool) -> bool:
+        value = self._fields.get(name)
+        if isinstance(value, str) and value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        if isinstance(value, bool):
+            return value
+        self._report(name, value, "true or false")
+        return usual
+
+    def _report(self, name: str, value: object, expected: str) -> None:
+        if value is not None:
+            self._problems.append(f"`{name}` must be {expected}")

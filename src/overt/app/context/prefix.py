@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from overt.app.options import Options
 from overt.app.setting import Setting
 from overt.app.skills.library import SkillLibrary
+from overt.app.subagents.tool_choice import ToolChoice
 from overt.config.rules import did_you_mean, nearest, printable
 from overt.context import prefix_sources
 from overt.context.prefix_sources import IndexedNote
@@ -72,7 +73,8 @@ def note_folders(setting: Setting) -> memory.NoteFolders:
 class Fragments:
     """The sources of the system text, each as fragments that know where they came from.
 
-    `prompt` is the system prompt as things stand. `notices` tells what was cut or left out.
+    `prompt` is the system prompt as things stand. `notices` tells what was cut or left out. `choice` says who the
+    agent is, unless it is the usual one; the prompt of a sub-agent is in the options.
     """
 
     def __init__(
@@ -82,7 +84,9 @@ class Fragments:
         sandbox: SandboxState,
         redactor: Redactor,
         skills: SkillLibrary | None = None,
+        choice: ToolChoice | None = None,
     ) -> None:
+        self._profile = choice.profile if choice and not choice.parent else None
         self.prompt = prefix_sources.built_in_prompt()
         self.read_only = False
         """The agent may not write in any mode."""
@@ -90,7 +94,7 @@ class Fragments:
         self._options = options
         self._sandbox = sandbox
         self._redactor = redactor
-        self.skills = skills
+        self.skills = skills if choice is None or choice.allows(setting.tools.by_name["skill"]) else None
         self._recipe = setting.config.recipe
         self._folders = rule_folders(setting)
         self._found: dict[str, tuple[SourceFile, ...]] = {}
@@ -105,7 +109,8 @@ class Fragments:
     @property
     def asked(self) -> bool:
         """Whether this start named a prompt of its own."""
-        return self._options.system_prompt is not None or bool(self._options.append_system_prompt)
+        options = self._options
+        return options.system_prompt is not None or bool(options.append_system_prompt or options.agent)
 
     def usual(self) -> tuple[Fragment, ...]:
         return self._made(prefix_sources.built_in_prompt(), small=False)
@@ -120,6 +125,9 @@ class Fragments:
         if options.system_prompt is not None:
             origin = Origin(kind="flag", where=options.system_prompt_origin)
             return prefix_sources.given_prompt("system", options.system_prompt, origin=origin, cap=cap)
+        if self._profile and self._profile.prompt is not None:
+            origin = Origin(kind="file", where=self._profile.origin)
+            return prefix_sources.given_prompt("system", self._profile.prompt, origin=origin, cap=cap)
         if agent.system_prompt is not None:
             origin = self._configured("agent.system_prompt")
             return prefix_sources.given_prompt("system", agent.system_prompt, origin=origin, cap=cap)

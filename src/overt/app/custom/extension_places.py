@@ -6,12 +6,13 @@ from overt.config.trust import is_trusted
 from overt.extensions.discovery import ExtensionPlaces
 
 
-def extension_places(setting: Setting) -> ExtensionPlaces:
-    """Return the places to look in. Trust is looked up once more: files may have changed since the setting was read."""
+def extension_places(setting: Setting, *, trusted: bool | None = None) -> ExtensionPlaces:
+    """Return the places to look in. Unless it is known whether the project is `trusted`, that is looked up once more:
+    files may have changed since the setting was read."""
     environment, project, recipe = setting.environment, setting.roots.project, setting.config.recipe
     return ExtensionPlaces(
         project=project,
-        trusted=setting.trust.has(project) and is_trusted(environment, project),
+        trusted=setting.trust.has(project) and is_trusted(environment, project) if trusted is None else trusted,
         config_dir=environment.config_dir,
         home=environment.home,
         foreign=recipe.foreign,

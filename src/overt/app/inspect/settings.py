@@ -6,7 +6,17 @@ from overt.app.inspect.queries import list_settings
 from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.config.json_schema import build_schema
-from overt.config.key_table import ENTRY, KEYS, SERVER_ENTRY, SettingKey, find_key, keys_below, nearest_key, show_value
+from overt.config.key_table import (
+    AGENT_ENTRY,
+    ENTRY,
+    KEYS,
+    SERVER_ENTRY,
+    SettingKey,
+    find_key,
+    keys_below,
+    nearest_key,
+    show_value,
+)
 from overt.config.schema import SettingValue
 from overt.core.errors import UsageError
 from overt.lib.translations import say
@@ -57,13 +67,15 @@ def explain_setting(setting: Setting, name: str) -> tuple[tuple[SettingRow, ...]
 def _unset(name: str, rows: tuple[SettingValue, ...]) -> list[tuple[str, SettingKey]]:
     """Return the settings of providers and servers that are not set, with their full names: rows lack them."""
     head, _, rest = name.partition(".")
-    entry = {"providers": ENTRY, "mcp": SERVER_ENTRY}.get(head)
+    entry = {"providers": ENTRY, "mcp": SERVER_ENTRY, "agent": AGENT_ENTRY}.get(head)
     if not entry:
         return []
     if not rest:
         return [(key.key, key) for key in keys_below(head)]
     chosen, _, field = rest.partition(".")
     own = f"{head}.{chosen}"
+    if own in KEYS or own == "agent.permissions":
+        return []
     if chosen != "NAME" and not any(row.key.startswith(f"{own}.") for row in rows):
         return []
     general = f"{entry}.{field}" if field else entry

@@ -36,7 +36,8 @@ class ToolCatalog:
 
     `recorded_tools` are the names of the tools that a resumed session was sent: the same servers are listed again. With
     `flatten`, the model is shown arguments with dotted names. While it is `offline`, there are no tools for the web.
-    `allows` says which tools a sub-agent may have at all.
+    `allows` says which tools an agent with a profile may have at all. Unless it `can_search`, the model cannot look
+    anything up, and tools that it was not sent do not exist for it.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class ToolCatalog:
     ) -> None:
         self._allows = allows
         self.flatten = self.offline = False
+        self.can_search = True
         self._setting = setting
         self._known = shared.known_servers if "mcp" in effects else None
         self._connect = shared.servers
@@ -125,14 +127,16 @@ class ToolCatalog:
 
     def find(self, name: str) -> Tool | None:
         """Return an unlisted tool that is known, by its name or an alias."""
-        found = self._known_server_tools().get(name) or self._rare_tools.get(name)
+        if not self.can_search:
+            return None
+        found = self.server_tools().get(name) or self._rare_tools.get(name)
         if found is None and (tool := self._setting.tools.find(name)) and tool.name in self._rare_tools:
             return tool
         return found
 
     async def load(self, name: str) -> str:
         """Ask the server of a tool what it offers. Return why that failed, or an empty string."""
-        server = self._server_of(name)
+        server = self._server_of(name) if self.can_search else ""
         if not server:
             return ""
         try:
@@ -148,10 +152,10 @@ class ToolCatalog:
         from overt.lib.text_search import rank  # late: 0.5 ms
 
         problems = await self._load_missing(ENOUGH_AFTER_S)
-        tools = {**self._rare_tools, **self._known_server_tools()}
+        tools = {**self._rare_tools, **self.server_tools()}
         if problems and query not in tools and not rank(query, _texts(tools), 1, min_shared_words=2):
             problems = await self._load_missing(SEARCH_WITHIN_S - ENOUGH_AFTER_S)
-            tools |= self._known_server_tools()
+            tools |= self.server_tools()
         skills = self._skills.summaries() if self._skills else {}
         texts = {**{name: f"{name} {name} {skill.description}" for name, skill in skills.items()}, **_texts(tools)}
         names = [query] if query in texts else rank(query, texts, limit)
@@ -173,7 +177,7 @@ class ToolCatalog:
         loading = asyncio.ensure_future(self._load_missing(SEARCH_WITHIN_S))
         self._loading.add(loading)
         loading.add_done_callback(self._loading.discard)
-        tools = self._known_server_tools()
+        tools = self.server_tools()
         return tuple(tools[name].spec for name in rank(task, _texts(tools), limit, min_shared_words=2))
 
     async def _load_missing(self, within_s: float) -> tuple[str, ...]:
@@ -195,7 +199,8 @@ class ToolCatalog:
                 problems.append(f"MCP server {loading[task]} cannot be used: {error.message}")
         return tuple(sorted(problems))
 
-    def _known_server_tools(self) -> dict[str, Tool]:
+    def server_tools(self) -> dict[str, Tool]:
+        """Return the tools of MCP servers that are known now."""
         if self._known is not None and self._version != self._known.version:
             tools = (self._tools_of(entry) for entry in self.entries)
             self._server_tools = {name: tool for each in tools for name, tool in each.items()}
@@ -239,5 +244,9 @@ def _argument_names(spec: ToolSpec) -> str:
 
 def add_catalog_description(tool: Tool, catalog: ToolCatalog) -> Tool:
     """Return `toolsearch` with what can be looked up in its description."""
-    description = f"{tool.spec.description} Among them: {catalog.describe()}."
-    return replace(tool, spec=replace(tool.spec, description=description))
+    return add_description(tool, f"Among them: {catalog.describe()}.")
+
+
+def add_description(tool: Tool, text: str) -> Tool:
+    """Return the tool with more in its description."""
+    return replace(tool, spec=replace(tool.spec, description=f"{tool.spec.description} {text}"))

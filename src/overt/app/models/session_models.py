@@ -13,6 +13,7 @@ from overt.app.options import Options
 from overt.app.session_title import ask_title
 from overt.app.setting import Setting
 from overt.context.budget import Budget
+from overt.core.agents.profile import AgentProfile
 from overt.core.errors import OvertError, ProviderError
 from overt.core.events import Emit, Event, Noticed, Replied
 from overt.core.protocols import Provider
@@ -64,8 +65,17 @@ class SessionModels:
         self._redactor.learn(chosen.key or "")
         return chosen
 
-    async def find_as_before(self, resumed: ResumedSession, notices: Callable[[str], None]) -> ChosenModel:
-        """Find the model for a session that goes on: the one that it used last, unless another is asked for."""
+    async def find_main(
+        self, profile: AgentProfile | None, resumed: ResumedSession | None, notices: Callable[[str], None]
+    ) -> ChosenModel:
+        """Find the model of the main agent: that of its profile, unless a flag names one. A session that goes on has
+        the model that it used last, unless another is asked for."""
+        if resumed is None:
+            if profile is None:
+                return await self.find("")
+            is_named = self.setting.config.origin("default_model") == "--model"
+            chosen = await self.find("" if is_named else profile.model)
+            return replace(chosen, entry=replace(chosen.entry, effort=profile.effort or chosen.entry.effort))
         chosen = await as_before(self.setting, await self.find(""), resumed, notices)
         self._redactor.learn(chosen.key or "")
         return chosen

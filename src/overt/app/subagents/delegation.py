@@ -12,14 +12,14 @@ from overt.app.limits.session_limits import SessionLimits
 from overt.app.models.session_models import SessionModels
 from overt.app.session import MAIN, Session
 from overt.app.subagents.parent_link import ParentLink
-from overt.app.subagents.profiles import find_profile
+from overt.app.subagents.profiles import AgentLibrary
 from overt.app.subagents.tree import AgentNode, AgentTree, NodeState
 from overt.core.agents.agent_events import AgentEnded, AgentStarted
 from overt.core.agents.profile import AgentProfile
 from overt.core.agents.writer import Writer
 from overt.core.capabilities import AgentResult
 from overt.core.errors import OvertError, ToolError
-from overt.core.events import TurnEnded
+from overt.core.events import Noticed, TurnEnded
 from overt.core.settings import Rule
 from overt.core.text_fragments import Origin
 from overt.lib.redaction.redact import Redactor
@@ -49,20 +49,25 @@ class ParentParts(Struct, frozen=True, kw_only=True):
 
 class Delegation:
     """The sub-agents of one agent. `open_agent` opens the conversation of one; `parent` is the link to the agent's own
-    parent, None for the main agent of a session."""
+    parent, None for the main agent of a session. `profile` is the agent's own, None for the usual main agent."""
 
     def __init__(
         self,
         session: Session,
         parent: ParentLink | None,
         open_agent: "Callable[[ParentLink], Awaitable[Conversation]]",
+        *,
+        library: AgentLibrary,
+        profile: AgentProfile | None,
     ) -> None:
-        self.tree = parent.tree if parent else AgentTree(session.id)
+        self.profile = profile
+        self.tree = parent.tree if parent else AgentTree(session.id, library)
         self.path = parent.path if parent else MAIN
         self._session = session
         self._open_agent = open_agent
         self._max_depth = session.setting.config.agent.max_depth
         self._parts: ParentParts | None = None
+        self._named: set[str] = set()
 
     def connect(self, parts: ParentParts) -> None:
         """Hand over what only exists once the agent is open."""
@@ -78,13 +83,15 @@ class Delegation:
 
         `rules` are permission rules that hold for it alone.
         """
-        profile = find_profile(self._session.setting, agent)
+        assert self._parts is not None  # calls run only after the agent is open
+        profile = self.tree.library.find_for_task(agent, self._parts.permissions.rules, self.profile)
         if self.path.count("/") >= self._max_depth:
             raise ToolError(
                 f"agents may be nested {self._max_depth} levels deep, and this one is at that depth: "
                 "do the work here instead",
                 code="depth",
             )
+        self._name_unused(profile)
         link = self._link_to(profile, description)
         conversation = await self._open_agent(link)
         conversation.agent.runtime.gate.permissions.add_turn_rules(rules)
@@ -93,9 +100,17 @@ class Delegation:
         finally:
             await _finish(conversation.close())
 
+    def _name_unused(self, profile: AgentProfile) -> None:
+        """Tell the user, once in a session, that a definition says more than is used."""
+        if profile.warnings and profile.name not in self._named:
+            self._named.add(profile.name)
+            count, origin = len(profile.warnings), profile.origin
+            text = say("agents.unused_fields", name=profile.name, count=count, origin=origin)
+            self._session.publish(Noticed(text=text))
+
     def _link_to(self, profile: AgentProfile, description: str) -> ParentLink:
         parts, settings = self._parts, self._session.setting.config.agent
-        assert parts is not None  # calls run only after the agent is open
+        assert parts is not None
         conversation, path = parts.conversation, self.tree.new_path(self.path, profile.name)
         return ParentLink(
             path=path,
@@ -104,7 +119,7 @@ class Delegation:
             session=self._session,
             agent=conversation.agent,
             tree=self.tree,
-            model=profile.model or settings.subagent_model,
+            model=settings.subagent_models.get(profile.name) or profile.model or settings.subagent_model,
             parent_model=parts.models.in_use(),
             permissions=parts.permissions,
             mailbox=conversation.mailbox,

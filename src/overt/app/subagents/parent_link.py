@@ -1,6 +1,5 @@
 """What a sub-agent takes over from the agent that started it, and how its events reach that agent's session."""
 
-from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,6 +11,7 @@ from overt.app.limits.session_limits import SessionLimits
 from overt.app.options import Options
 from overt.app.permission_answers import Mailbox
 from overt.app.session import HIDDEN_AGENTS, MAIN, Session
+from overt.app.subagents.tool_choice import ToolChoice
 from overt.app.subagents.tree import AgentTree
 from overt.core.agents.agent_events import AgentCharged
 from overt.core.agents.profile import AgentProfile
@@ -20,7 +20,6 @@ from overt.core.capabilities import Effect
 from overt.core.events import Event
 from overt.core.settings import Limits
 from overt.core.spending.spend import Charge, charged
-from overt.core.tool import Tool
 from overt.lib.redaction.redact import Redactor
 from overt.providers.model_choice import ChosenModel
 
@@ -105,20 +104,9 @@ class ParentLink(Struct, frozen=True, kw_only=True):
             replace(chosen, entry=replace(chosen.entry, effort=self.profile.effort)) if self.profile.effort else chosen
         )
 
-    def allows(self, tool: Tool) -> bool:
-        """True if the sub-agent may have a tool: its parent can run it, and its profile does not leave it out."""
-        listed, unlisted = self.agent.spec.tools, self.agent.runtime.unlisted
-        if tool.name not in listed and (unlisted is None or unlisted.find(tool.name) is None):
-            return False
-        names = {tool.name, *tool.aliases}
-        if names & {*self.profile.disallowed_tools}:
-            return False
-        return self.profile.tools is None or bool(names & {*self.profile.tools})
-
-    def choose_tools(self, tools: dict[str, Tool], usual: Container[str]) -> dict[str, Tool]:
-        """Return the tools that the model is sent: the usual ones, or exactly those that the profile lists."""
-        chosen = {name: tool for name, tool in tools.items() if self.allows(tool)}
-        return {name: tool for name, tool in chosen.items() if self.profile.tools is not None or name in usual}
+    @property
+    def choice(self) -> ToolChoice:
+        return ToolChoice(profile=self.profile, parent=self.agent)
 
 
 class Relay:

@@ -22,6 +22,7 @@ from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.conversation import Conversation
+    from overt.app.subagents.profiles import AgentLibrary
 
 NodeState = Literal["running", "asking", "done", "stopped", "failed"]
 
@@ -51,11 +52,13 @@ class AgentNode(Struct, frozen=True, kw_only=True):
 
 
 class AgentTree:
-    """All sub-agents that a session has started in this process, at any depth, in the order of their start."""
+    """All sub-agents that a session has started in this process, at any depth, in the order of their start. `library`
+    holds the agents that there are to start."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, library: "AgentLibrary") -> None:
         """`root` is the id of the session."""
         self.root = root
+        self.library = library
         self._nodes: dict[str, AgentNode] = {}
         self._conversations: dict[str, Conversation] = {}
         self._names: dict[str, int] = {}

@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from overt.config.reading.agent_keys import AGENT, AGENT_ALIASES, RESERVED, is_agent_name
 from overt.config.reading.hook_tables import read_hook_tables
 from overt.config.reading.key_types import KeyType, read_value
 from overt.config.reading.keys import FACTS, IN_FILES, PRICES, PROVIDER, QUIRKS
@@ -136,6 +137,8 @@ class _Walk:
             key = SAME.get(f"{section}.{inner}", f"{section}.{inner}")
             if section == "agent" and ALIASES.get(inner, inner) == "permissions":
                 self.permissions(here, item, into=OWN)
+            elif section == "agent" and isinstance(item, dict) and not nearest(inner, RESERVED, 0.75):
+                self.agent(here, inner, item)
             elif key in IN_FILES:
                 self.put(key, here, self.read(IN_FILES[key], here, item))
             elif key == "context.caps":
@@ -145,6 +148,21 @@ class _Walk:
                 inside = (each[len(section) + 1 :] for each in every if each.startswith(f"{section}."))
                 known = tuple(each.partition(".")[0] for each in inside)
                 self.unknown(here, item, known, strict=section in ("tools", "sandbox"))
+
+    def agent(self, path: Path, name: str, table: dict[str, object]) -> None:
+        """Read the definition of an agent. Its rules are read like those of everybody."""
+        if not is_agent_name(name):
+            raise ConfigError(
+                f"{self.place(path)}: an agent needs a name of letters, digits, `-` and `_`, got {described(name)}"
+            )
+        for written, value in table.items():
+            here, key = (*path, written), AGENT_ALIASES.get(written, written)
+            if ALIASES.get(key, key) == "permissions":
+                self.permissions(here, value, into=f"agent.{name}.permissions")
+            elif key in AGENT:
+                self.put(f"agent.{name}.{key}", here, self.read(AGENT[key], here, value))
+            else:
+                self.unknown(here, value, (*AGENT, *AGENT_ALIASES, "permission"))
 
     def table(self, path: Path, value: object) -> dict[str, object]:
         if isinstance(value, dict):

@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
+from overt.config.reading.agent_keys import MODELS, TEMPERATURE, TOP_P
 from overt.config.reading.key_types import (
     GB,
     KB,
@@ -225,6 +226,10 @@ SETTINGS: dict[str, KeyType] = {
     "agent.append_system_prompt": TEXT,
     "agent.max_depth": whole_number("a whole number, 0 for no sub-agents", 0),
     "agent.subagent_model": TEXT,
+    "agent.subagent_models": MODELS,
+    "agent.system_prompt_file": PATH,
+    "agent.temperature": TEMPERATURE,
+    "agent.top_p": TOP_P,
     "agent.max_steps": whole_number("a whole number above 0, or 0 for no limit", 0),
     "permissions.mode": choice(*MODES, also=CLAUDE_MODES),
     "permissions.fallback": choice(*ACTIONS),

@@ -14,7 +14,10 @@ class AgentProfile(Struct, frozen=True, kw_only=True):
     """`tools` None means all tools of the agent that starts it; `effects` None means all of its effects.
 
     `prompt` replaces the system prompt, and `addition` is put behind it. `rules` are permission rules on top of those
-    of the session. An empty `model` is that of the parent. `planning`: it may not write, whatever the mode.
+    of the session. An empty `model` is that of the parent. `planning`: it may not write, whatever the mode. `agents`
+    are the agents that it may start (None: all). A `hidden` one is not offered, a `disabled` one cannot be started.
+    Entries of `tools` are names of tools, `mcp__server` for all of a server, or patterns. `warnings` name what of the
+    definition is not used.
     """
 
     name: str
@@ -33,6 +36,8 @@ class AgentProfile(Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     top_p: float | None = None
     isolated: bool = False
+    agents: tuple[str, ...] | None = None
     hidden: bool = False
+    disabled: bool = False
     origin: str = ""
     warnings: tuple[str, ...] = ()

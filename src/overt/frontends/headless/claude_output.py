@@ -4,7 +4,6 @@ from msgspec import json
 
 from overt.app.conversation import Conversation
 from overt.app.options import TO_CLAUDE
-from overt.app.subagents.profiles import list_profiles
 from overt.core.events import Compacted, Event, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
 from overt.core.ids import new_id
 from overt.core.messages import Call, Message, Reasoning, Text
@@ -28,7 +27,7 @@ def init(conversation: Conversation) -> dict[str, object]:
         ],
         "permissionMode": TO_CLAUDE[conversation.mode],
         "slash_commands": [],
-        "agents": [profile.name for profile in list_profiles(conversation.setting)],
+        "agents": _agent_names(conversation),
         "skills": list(conversation.skills.model_names()) if conversation.skills else [],
         "plugins": [],
         "uuid": new_id(32),
@@ -130,6 +129,14 @@ def _result(finished: ToolFinished) -> dict[str, object]:
     result = finished.result
     text = "".join(part.text for part in result.parts if isinstance(part, Text))
     return {"type": "tool_result", "tool_use_id": result.call_id, "content": text, "is_error": failed(finished)}
+
+
+def _agent_names(conversation: Conversation) -> list[str]:
+    """Return the sub-agents that may be started."""
+    if conversation.agents is None:
+        return []
+    rules = conversation.agent.runtime.gate.permissions.rules
+    return [profile.name for profile in conversation.agents.library.startable(rules)]
 
 
 def _forwards(name: str, conversation: Conversation) -> bool:

@@ -1,0 +1,42 @@
+"""Agents of the configuration: tables `[agent.NAME]` of several files become one each."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from overt.config.schema import AgentTable, SettingValue, is_agent_key
+from overt.core.errors import ConfigError
+from overt.lib.read_file import read_regular
+
+LARGEST_PROMPT = 1024 * 1024
+RULES = "permissions."
+
+
+def collect_agents(
+    settings: Mapping[str, Sequence[SettingValue]], of_project: Collection[str]
+) -> tuple[AgentTable, ...]:
+    """Return the agents. `of_project` are the names that a project's file sets something of."""
+    tables: dict[str, dict[str, SettingValue]] = {}
+    for key in filter(is_agent_key, settings):
+        _, name, field = key.split(".", 2)
+        tables.setdefault(name, {})[field] = settings[key][-1]
+    return tuple(
+        AgentTable(
+            name=name,
+            fields={field: each.value for field, each in table.items() if not field.startswith(RULES)},
+            rules=tuple(rule for field, each in table.items() if field.startswith(RULES) for rule in each.value),
+            origin=next(iter(table.values())).origin,
+            of_project=name in of_project,
+        )
+        for name, table in tables.items()
+    )
+
+
+def read_prompt_file(setting: SettingValue, settings: Sequence[SettingValue]) -> SettingValue:
+    """Return the system prompt of `agent.system_prompt_file`. `settings` are all of the same file."""
+    if any(each.key == "agent.system_prompt" for each in settings):
+        raise ConfigError(f"{setting.origin}: set `system_prompt_file` or `system_prompt`, not both")
+    try:
+        data, _ = read_regular(setting.value, LARGEST_PROMPT)
+    except OSError as error:
+        raise ConfigError(f"{setting.origin}: `system_prompt_file` cannot be read: {error.strerror}") from None
+    text = data[:LARGEST_PROMPT].decode("utf-8", "replace")
+    return SettingValue(key="agent.system_prompt", value=text, origin=setting.origin)
