@@ -404,3 +404,17 @@ async def test_a_broken_configuration_is_no_reason_to_fail(opened: Opener, tmp_p
     async with opened([REPLY]) as (conversation, _):
         (tmp_path / "overt.toml").write_text("nonsense = = 1")
         assert (await Asking(conversation)("@a")) == Completion("file", 0, 2)
+
+
+@awaited
+async def test_agents_are_offered_behind_files(opened: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "review.py")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    folder = tmp_path / "home/.claude/agents"
+    folder.mkdir(parents=True)
+    (folder / "reviewer.md").write_text("---\ndescription: Reviews changes\n---\nReview.\n")
+    async with opened([REPLY]) as (conversation, _):
+        asking = Asking(conversation)
+        assert await asking.inserts("see @rev") == ["@review.py", "@reviewer"]
+        assert (await asking("@agent-rev")).choices == (Choice("@reviewer", "reviewer", "Reviews changes"),)
+        assert await asking.inserts("@expl") == ["@explore"]

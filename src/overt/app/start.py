@@ -116,6 +116,7 @@ async def open_conversation(
         recorded=resumed.prefix.prefix if resumed and resumed.prefix else None,
         reads_git_later=is_new and not options.interactive,
     )
+    updates.find_agent = lambda name: library.find_startable(name, permissions.rules, identity.profile)
     if is_new and options.interactive:
         updates.start_reading_git()
 

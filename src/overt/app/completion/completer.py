@@ -23,7 +23,7 @@ from overt.app.slash_command import Offer
 from overt.core.errors import OvertError
 from overt.core.protocols import Journal
 from overt.lib.logs.background import log_failure
-from overt.lib.text import visible
+from overt.lib.text import first_line, visible
 from overt.lib.translations import say
 
 T = TypeVar("T")
@@ -32,6 +32,7 @@ Answer = Callable[[int, Completion], None]
 SEARCH_WITHIN = 2.0
 """Seconds."""
 MOST_OFFERS = 200
+MOST_AGENTS = 20
 SHELL_SIGNS = r"[^\w@%+=:,./-]"
 
 
@@ -139,7 +140,19 @@ class Completer:
             from overt.app.mcp.resources import offer_resources  # late: 6 ms
 
             choices += tuple(offer_resources(known, question.word))
+        if question.kind == "file" and not question.quoted and not slash:
+            choices += self._agents(question.word)
         return Completion(question.kind, question.start, question.end, choices=choices, more=more)
+
+    def _agents(self, word: str) -> tuple[Choice, ...]:
+        """Offer the agents that a prompt can name, behind the files; built-in ones if they begin with the word."""
+        conversation, word = self._conversation, word.removeprefix("agent-")
+        if conversation.agents is None or "task" not in conversation.agent.spec.tools:
+            return ()
+        profiles = conversation.agents.library.startable(conversation.agent.runtime.gate.permissions.rules)
+        offered = [each for each in profiles if each.origin != "built-in" or (word and each.name.startswith(word))]
+        matches = best_matches(offered, word, lambda profile: (profile.name,))[:MOST_AGENTS]
+        return tuple(Choice(f"@{each.name}", each.name, first_line(each.description)) for each in matches)
 
     async def _alone(self, work: Callable[[], T]) -> T:
         """One look at the disk at a time: where it is slow, those who gave up waiting must not pile up."""

@@ -16,6 +16,7 @@ from overt.app.context.prefix import Fragments, nested_names, reads_foreign, sou
 from overt.app.limits.caps import spend_limit
 from overt.app.skills.offers import SkillOffers
 from overt.app.workspace_services import WorkspaceServices
+from overt.core.agents.profile import AgentProfile
 from overt.core.capabilities import WRITING
 from overt.core.events import Event, Noticed, RequestSent
 from overt.core.history import History
@@ -41,7 +42,8 @@ AFTER_REQUEST_S = 0.02
 class ContextUpdates:
     """`recorded` is the prefix that a resumed session was sent last.
 
-    With `reads_git_later`, git is read once the first request is on its way.
+    With `reads_git_later`, git is read once the first request is on its way. `find_agent` finds an agent that can be
+    delegated to.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class ContextUpdates:
         recorded: Prefix | None = None,
         reads_git_later: bool = False,
     ) -> None:
+        self.find_agent: Callable[[str], AgentProfile | None] = lambda name: None
         self._setting = fragments.setting
         self._fragments = fragments
         self._hands = hands
@@ -120,8 +123,13 @@ class ContextUpdates:
                 for notice in notices:
                     self._notify(notice)
                 prompt = re.sub(pattern, "", prompt)
+        named: tuple[Message, ...] = ()
         if "@" in prompt:
+            from overt.app.context.agent_references import agent_references  # late: 1.2 ms
             from overt.app.context.references import references  # late: 1.0 ms
+
+            if "task" in agent.spec.tools:
+                named = agent_references(prompt, self.find_agent, self._exists)
 
             found, notices = await references(
                 prompt,
@@ -137,7 +145,7 @@ class ContextUpdates:
         skills = self._offers.triggered(prompt, history) if self._offers else ()
         hashes = {message.origin.where: message.origin.hash for message in files}
         updates = self.collect(agent, replace(history, seen=history.seen | hashes))
-        return (*skills, *files, *(message for message in updates if message.origin.where not in hashes))
+        return (*skills, *named, *files, *(message for message in updates if message.origin.where not in hashes))
 
     def _exists(self, path: str) -> bool:
         return os.path.lexists(os.path.join(self._setting.roots.workspace, path))

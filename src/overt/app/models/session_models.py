@@ -70,13 +70,12 @@ class SessionModels:
     ) -> ChosenModel:
         """Find the model of the main agent: that of its profile, unless a flag names one. A session that goes on has
         the model that it used last, unless another is asked for."""
+        is_named = profile is None or self.setting.config.origin("default_model") == "--model"
+        chosen = await self.find("" if profile is None or is_named else profile.model)
         if resumed is None:
-            if profile is None:
-                return await self.find("")
-            is_named = self.setting.config.origin("default_model") == "--model"
-            chosen = await self.find("" if is_named else profile.model)
-            return replace(chosen, entry=replace(chosen.entry, effort=profile.effort or chosen.entry.effort))
-        chosen = await as_before(self.setting, await self.find(""), resumed, notices)
+            effort = profile.effort if profile else ""
+            return replace(chosen, entry=replace(chosen.entry, effort=effort or chosen.entry.effort))
+        chosen = await as_before(self.setting, chosen, resumed, notices)
         self._redactor.learn(chosen.key or "")
         return chosen
 

@@ -145,6 +145,13 @@ class AgentLibrary:
             raise ToolError(f"this agent may not start the agent `{profile.name}`; it may start {names}", code="denied")
         return profile
 
+    def find_startable(self, name: str, rules: Iterable[Rule], starter: AgentProfile | None) -> AgentProfile | None:
+        """Return an agent that `starter` may start, or None."""
+        try:
+            return self.find_for_task(name, rules, starter)
+        except ToolError:
+            return None
+
     def startable(self, rules: Iterable[Rule], starter: AgentProfile | None = None) -> tuple[AgentProfile, ...]:
         """Return the agents that are offered to an agent for delegation."""
         rules = tuple(rules)
