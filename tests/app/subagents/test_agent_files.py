@@ -150,3 +150,26 @@ def test_a_denied_agent_and_one_that_is_not_there_are_clear_results_and_nothing_
     assert "task(explore)" in results[0] and "explore" in results[1]
     assert "there is no agent `nobody`" in results[2] and "there is no agent `build`" in results[3]
     assert "nested 0 levels deep" in results[4]
+
+
+def test_a_command_that_names_an_agent_asks_to_delegate_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = tmp_path / "home/.claude/commands"
+    commands.mkdir(parents=True)
+    (commands / "look.md").write_text("---\nagent: Explore\n---\nLook at everything.\n")
+    (commands / "lost.md").write_text("---\nagent: nobody\n---\nLook at everything.\n")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+    async def main() -> None:
+        async with opened(tmp_path / "w", lambda request, _: Turn(text="ok"), monkeypatch) as (conversation, server):
+            notices: list[Event] = []
+            conversation.session.subscribe(notices.append, name="notices")
+            for line in ("/look", "/lost"):
+                await (await conversation.run_prompt_command(line))
+            texts = [str(message["content"]) for message in server.posts[-1].json()["messages"]]
+            asked = [text for text in texts if "The user wants the agent" in text]
+            assert len(asked) == 1 and 'call task with agent "explore"' in asked[0]
+            assert sum(text == "Look at everything." for text in texts) == 2
+            shown = [event.text for event in notices if isinstance(event, Noticed)]
+            assert [text for text in shown if "/lost names the agent nobody" in text] != []
+
+    asyncio.run(main())

@@ -116,6 +116,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     config.write_text(
         f"[mcp.notes]\ncommand = {few}\n"
         f"[mcp.facts]\ncommand = {few}\nread_only = true\n[mcp.tracker]\ncommand = {many}\n"
+        '[agent.explore]\nprompt = "I am explore."\n'
     )
     (tmp_path / "work").mkdir()
     return tmp_path / "work"
@@ -131,6 +132,31 @@ async def learn_servers(folder: Path) -> None:
                 await servers.load_manifest(name)
     finally:
         await conversation.close()
+
+
+def test_explore_has_no_tool_of_an_mcp_server_but_what_the_user_has_marked_as_reading(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OVERT_MODEL", "fake-model")
+    monkeypatch.setenv("OVERT_BASE_URL", "http://127.0.0.1:9/v1")
+    probes = Probe()
+
+    async def main() -> None:
+        await learn_servers(folder)
+        with ModelServer(choose=probes.choose, models=("fake-model",)) as server:
+            monkeypatch.setenv("OVERT_BASE_URL", server.url)
+            conversation = await open_conversation(Options(directory=str(folder), mode="yolo", persist=False))
+            try:
+                probes.pair = ("explore", "general")
+                async with asyncio.timeout(60):
+                    await conversation.prompt("start")
+            finally:
+                await conversation.close()
+
+    asyncio.run(main())
+    assert probes.ran["explore"] & MCP == {"mcp__facts__look"}
+    assert not probes.ran["explore"] & {"write", "edit", "multiedit", "patch", "task", "memory"}
+    assert MISSING in probes.task_result["explore"]
 
 
 @pytest.mark.timeout(1800)

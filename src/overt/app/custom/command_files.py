@@ -10,10 +10,12 @@ from overt.agent.agent import Agent
 from overt.agent.tool_calls import run_single_call
 from overt.agent.turn_rules import read_turn_rules
 from overt.app.command_registry import CommandRegistry
+from overt.app.context.agent_references import MARK
 from overt.app.custom.extension_places import extension_places
 from overt.app.services import AgentSource, ModelSwitch
 from overt.app.setting import Setting
 from overt.app.slash_command import Command, CommandOutcome
+from overt.app.subagents.main_agent import USUAL
 from overt.core.codec import compact
 from overt.core.errors import OvertError, UsageError
 from overt.core.events import Emit, Noticed, PrefixSet
@@ -100,7 +102,7 @@ def _find_commands(setting: Setting) -> FoundCommands:
 
 def make_command(file: CommandFile) -> Command:
     async def run(conversation: "Conversation", argument: str) -> CommandOutcome:
-        turn = make_turn(file, argument, conversation.setting)
+        turn = make_turn(file, argument, conversation.setting, agent=_find_agent(file.agent, conversation))
         return CommandOutcome(play=lambda: conversation.run_command_turn(turn))
 
     about = first_line(file.description, LONGEST_ABOUT)
@@ -115,8 +117,20 @@ def make_command(file: CommandFile) -> Command:
     )
 
 
-def make_turn(file: CommandFile, argument: str, setting: Setting) -> CommandTurn:
-    """Fill the arguments in and read the rules. Raise an error for a file without text or arguments that are unsafe."""
+def _find_agent(name: str, conversation: "Conversation") -> str:
+    """Return the agent that the text of a command is delegated to, or an empty string if it cannot be."""
+    if not name or conversation.agents is None or "task" not in conversation.agent.spec.tools:
+        return ""
+    rules = conversation.agent.runtime.gate.permissions.rules
+    profile = conversation.agents.library.find_startable(name, rules, None)
+    return profile.name if profile else ""
+
+
+def make_turn(file: CommandFile, argument: str, setting: Setting, *, agent: str = "") -> CommandTurn:
+    """Fill the arguments in and read the rules. Raise an error for a file without text or arguments that are unsafe.
+
+    The model is asked to delegate the prompt to the `agent`.
+    """
     if not file.body:
         raise OvertError(say("commands.unusable", name=f"/{file.name}", file=file.where, why=file.problem))
     try:
@@ -129,11 +143,12 @@ def make_turn(file: CommandFile, argument: str, setting: Setting) -> CommandTurn
     rules = read_turn_rules(
         file.allowed_tools, file.disallowed_tools, origin=file.where, tools=lambda: setting.tools.rule_names
     )
-    unused = say("commands.agent_unused", name=f"/{file.name}", agent=file.agent) if file.agent else ""
+    is_missing = file.agent and not agent and file.agent != USUAL
+    unused = say("commands.agent_unused", name=f"/{file.name}", agent=file.agent) if is_missing else ""
     origin = Origin(kind="user", where=f"/{file.name}", detail=file.where)
     return CommandTurn(
         name=f"/{file.name}",
-        make_prompt=lambda agent, emit: _make_prompt(pieces, origin, agent, emit),
+        make_prompt=lambda runner, emit: _make_prompt(pieces, origin, runner, emit, delegate=agent),
         rules=rules.rules,
         model="" if file.model in SAME_MODEL else file.model,
         notices=(*rules.problems, *((unused,) if unused else ())),
@@ -152,7 +167,9 @@ def _runs_the_same(piece: Piece) -> bool:
     return len(expected) == len(filled) and all(one in (other, "1") for one, other in programs)
 
 
-async def _make_prompt(pieces: Sequence[Piece], origin: Origin, agent: Agent, emit: Emit) -> PreparedPrompt | None:
+async def _make_prompt(
+    pieces: Sequence[Piece], origin: Origin, agent: Agent, emit: Emit, *, delegate: str
+) -> PreparedPrompt | None:
     texts: list[str] = []
     for piece in pieces:
         output = await _run_inserted(piece.text, agent, emit) if piece.is_command else piece.text
@@ -161,6 +178,7 @@ async def _make_prompt(pieces: Sequence[Piece], origin: Origin, agent: Agent, em
             return None
         texts.append(output)
     own_text = "".join(piece.text for piece in pieces if not piece.is_command)
+    own_text += f"\n@{MARK}{delegate}" if delegate else ""
     message = Message(role="user", parts=(Text(text="".join(texts).strip()),), origin=origin)
     return PreparedPrompt(message=message, own_text=own_text)
 
