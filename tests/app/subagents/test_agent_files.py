@@ -130,12 +130,12 @@ def test_a_denied_agent_and_one_that_is_not_there_are_clear_results_and_nothing_
 ) -> None:
     config = tmp_path / "home/.config/overt/config.toml"
     config.parent.mkdir(parents=True)
-    config.write_text('[permissions]\ndeny = ["Agent(explore)"]\n[agent]\nmax_depth = 0\n')
+    config.write_text('[permissions]\ndeny = ["Agent(explore)"]\n')
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     results: list[str] = []
 
     def choose(request: Recorded, number: int) -> Turn:
-        names = ("explore", "Explore", "nobody", "build", "general")
+        names = ("explore", "Explore", "nobody", "build")
         if number:
             results.append(last_text(request))
         return calls(call("task", prompt="go", agent=names[number])) if number < len(names) else Turn(text="done")
@@ -143,13 +143,12 @@ def test_a_denied_agent_and_one_that_is_not_there_are_clear_results_and_nothing_
     async def main() -> None:
         async with opened(tmp_path / "w", choose, monkeypatch) as (conversation, server):
             await conversation.prompt("go")
-            assert len(server.posts) == 6 and list(conversation.agents or ()) == []
+            assert len(server.posts) == 5 and list(conversation.agents or ()) == []
             assert AgentLibrary(conversation.setting).find("explore") is not None
 
     asyncio.run(main())
     assert "task(explore)" in results[0] and "explore" in results[1]
     assert "there is no agent `nobody`" in results[2] and "there is no agent `build`" in results[3]
-    assert "nested 0 levels deep" in results[4]
 
 
 def test_a_command_that_names_an_agent_asks_to_delegate_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
