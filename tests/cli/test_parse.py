@@ -76,8 +76,9 @@ def test_every_flag_of_a_prompt_reaches_the_options() -> None:
     line = (
         "do it -m x/y -c -r ab -C d --add-dir e --add-dir f --output-format json --permission-mode plan "
         "-s workspace-write --network --allowedTools Edit Bash(git:*) --disallowedTools Read "
-        "--append-system-prompt more --max-turns 9 --no-session-persistence --verbose --system-prompt less "
-        "--fork-session -n tidy --session-id a-1 --mcp-config a.json {} --strict-mcp-config --agent plan --agents {}"
+        "--append-system-prompt more --max-turns 9 --max-budget-usd 2.5 --no-session-persistence --verbose "
+        "--system-prompt less --fork-session -n tidy --session-id a-1 --mcp-config a.json {} --strict-mcp-config "
+        "--agent plan --agents {}"
     )
     args = parse(PROMPT, line.split(), Registries())
     assert args.words == ("do", "it")
@@ -97,6 +98,7 @@ def test_every_flag_of_a_prompt_reaches_the_options() -> None:
         "max_steps": 9,
         "agent": "plan",
         "agents": "{}",
+        "budget_usd": 2.5,
         "mcp_configs": ("a.json", "{}"),
         "strict_mcp_config": True,
         "resume": "ab",
