@@ -57,6 +57,7 @@ class Probe:
         self.ran: dict[str, set[str]] = {}
         self.task_result: dict[str, str] = {}
         self.pair = ("", "")
+        self.results: dict[str, dict[str, str]] = {}
 
     def choose(self, request: Recorded, _: int) -> Turn:
         body = request.json()
@@ -76,6 +77,7 @@ class Probe:
             start = [FakeCall(name="task", arguments={"prompt": "go", "agent": self.pair[1]}, id="start")]
             return Turn(calls=(*probes, *searches, *(start if name == self.pair[0] else [])))
         results = {message["tool_call_id"]: str(message["content"]) for message in done}
+        self.results[name] = results
         self.ran[name] = {each for each in UNIVERSE if MISSING not in results[f"call-{each}"]}
         found = {id.removeprefix("find-"): text for id, text in results.items() if id.startswith("find-")}
         self.searchable[name] = {each for each, text in found.items() if f'"name":"{each}"' in text}
@@ -114,6 +116,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     few = json.dumps([sys.executable, str(SERVERS / "few_tools.py")])
     many = json.dumps([sys.executable, str(SERVERS / "many_tools.py"), "tracker", "0", "/dev/null", "-"])
     config.write_text(
+        "[context]\ncontext_window = 1000000\n"
         f"[mcp.notes]\ncommand = {few}\n"
         f"[mcp.facts]\ncommand = {few}\nread_only = true\n[mcp.tracker]\ncommand = {many}\n"
         '[agent.explore]\nprompt = "I am explore."\n'
@@ -187,7 +190,8 @@ def test_an_agent_can_run_exactly_what_it_is_shown_and_no_more_than_its_parent(
                     assert "may not start the agent" in probes.task_result[parent]
                     continue
                 sent, ran = probes.sent[name], probes.ran[name]
-                assert (sent & {*UNIVERSE}) | probes.searchable[name] == ran, fields
+                shown = (sent & {*UNIVERSE}) | probes.searchable[name]
+                assert shown == ran, (fields, {each: probes.results[name][f"call-{each}"] for each in shown ^ ran})
                 assert ran <= (probes.ran[parent] if number % 2 else of_main), fields
                 if "tools" in fields:
                     assert probes.searchable[name] == set() and sent == ran | (sent - {*UNIVERSE})
