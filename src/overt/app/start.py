@@ -82,7 +82,7 @@ async def open_conversation(
         effects=effects,
         recorded_tools=[spec.name for spec in resumed.prefix.prefix.tools] if resumed and resumed.prefix else None,
         skills=skills,
-        allows=choice.allows if choice else None,
+        choice=choice,
     )
     models = SessionModels(options, setting, redactor, session.publish)
     limits = models.limits = _make_session_limits(options, session, forms, resumed, parent)

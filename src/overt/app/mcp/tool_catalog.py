@@ -6,8 +6,9 @@ servers whose tools are known and fit into `tools.mcp_tokens` are listed whole. 
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
+from typing import Protocol
 
 from msgspec import json
 from msgspec.structs import replace
@@ -31,12 +32,19 @@ MOST_NAMED = 30
 """Servers that the description of `toolsearch` names."""
 
 
+class ToolFilter(Protocol):
+    """What an agent may have of all tools."""
+
+    def allows(self, tool: Tool) -> bool: ...
+    def allows_server(self, entry: ServerEntry) -> bool: ...
+
+
 class ToolCatalog:
     """The unlisted tools of one agent, and which MCP servers are listed whole.
 
     `recorded_tools` are the names of the tools that a resumed session was sent: the same servers are listed again. With
     `flatten`, the model is shown arguments with dotted names. While it is `offline`, there are no tools for the web.
-    `allows` says which tools an agent with a profile may have at all. Unless it `can_search`, the model cannot look
+    `choice` says which tools an agent with a profile may have at all. Unless it `can_search`, the model cannot look
     anything up, and tools that it was not sent do not exist for it.
     """
 
@@ -48,9 +56,9 @@ class ToolCatalog:
         effects: frozenset[Effect],
         recorded_tools: Iterable[str] | None = None,
         skills: SkillLibrary | None = None,
-        allows: Callable[[Tool], bool] | None = None,
+        choice: ToolFilter | None = None,
     ) -> None:
-        self._allows = allows
+        self._choice = choice
         self.flatten = self.offline = False
         self.can_search = True
         self._setting = setting
@@ -67,7 +75,9 @@ class ToolCatalog:
     def entries(self) -> tuple[ServerEntry, ...]:
         """The servers of this agent, without those of which a rule denies every tool: they are not even started."""
         enabled = self._known.enabled if self._known else ()
-        return tuple(entry for entry in enabled if not self._denies(_any_tool_of(entry)))
+        choice = self._choice
+        allowed = (entry for entry in enabled if choice is None or choice.allows_server(entry))
+        return tuple(entry for entry in allowed if not self._denies(_any_tool_of(entry)))
 
     @cached_property
     def listed(self) -> dict[str, Tool]:
@@ -218,7 +228,7 @@ class ToolCatalog:
 
     def _is_denied(self, tool: Tool) -> bool:
         """True if a rule without a pattern denies the tool, or a sub-agent may not have it. The model never sees it."""
-        if self._allows and not self._allows(tool):
+        if self._choice and not self._choice.allows(tool):
             return True
         return self._denies(Subject(tool=tool.name, family=tool.family, server=tool.server))
 

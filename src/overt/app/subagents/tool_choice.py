@@ -8,6 +8,7 @@ from msgspec import Struct
 from overt.agent.agent import Agent
 from overt.app.mcp.tool_catalog import ToolCatalog
 from overt.core.agents.profile import AgentProfile
+from overt.core.settings import ServerEntry
 from overt.core.tool import Tool
 from overt.lib.text import plain_name
 from overt.safety.rules import Subject, matching
@@ -34,6 +35,12 @@ class ToolChoice(Struct, frozen=True, kw_only=True):
         if _names(profile.disallowed_tools, tool, family=True) or self._is_denied(tool):
             return False
         return profile.tools is None or _names(profile.tools, tool)
+
+    def allows_server(self, entry: ServerEntry) -> bool:
+        """True if the agent may have a tool of an MCP server; others are neither started nor named to it."""
+        if self.profile.planning and not entry.read_only:
+            return False
+        return self.profile.tools is None or any(name.startswith("mcp__") for name in self.profile.tools)
 
     def _is_denied(self, tool: Tool) -> bool:
         """True if a rule of the profile without a pattern denies the tool."""
