@@ -139,7 +139,7 @@ class Stage:
         finally:
             process.kill()
             process.wait()
-        assert err == ""
+        assert err == "", err
         results: list[list[Any]] = json.loads(out)
         return results
 

@@ -214,7 +214,7 @@ def test_a_cancelled_search_ends_its_program(tmp_path: Path) -> None:
 
     async def main() -> None:
         hands = files(tmp_path)
-        hands.rg = str(program)
+        hands.rg = (str(program),)
         task = asyncio.create_task(hands.search(Query(pattern="x")))
         await asyncio.sleep(0.2)
         task.cancel()
@@ -234,7 +234,7 @@ def test_more_output_than_the_cap_stops_the_program(tmp_path: Path) -> None:
         from overt.workspace.contained_path import open_path
 
         with open_path(with_cap.workspace, ".") as spot:
-            return await Ripgrep(RG, spot, cap=1000).run("--null", "-n", "-H", "-e", "needle", "./")
+            return await Ripgrep((RG,), spot, cap=1000).run("--null", "-n", "-H", "-e", "needle", "./")
 
     found, more = done(main())
     assert (more, len(found) > 1000) == (True, True)
@@ -242,7 +242,7 @@ def test_more_output_than_the_cap_stops_the_program(tmp_path: Path) -> None:
 
 def test_without_ripgrep_the_message_says_how_to_get_it(tmp_path: Path) -> None:
     hands = files(tmp_path)
-    hands.rg = ""
+    hands.rg = ()
     assert refused(hands.search(Query(pattern="x"))).code == "missing_program"
 
 

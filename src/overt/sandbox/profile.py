@@ -76,7 +76,8 @@ class AccessRules(Struct, frozen=True, kw_only=True):
 class SandboxPlace(Struct, frozen=True, kw_only=True):
     """Where a conversation is: real paths of the person's folders. `write` and `read` are what the configuration
     adds, `caches` what `cache_folders` found, `temp` the folder in which a private one is made. `plugin_data` are the
-    folders in which plugins keep what they need."""
+    folders in which plugins keep what they need. `isolated`: the workspace is a copy, in which nothing is protected,
+    and nothing outside of it may be written."""
 
     workspace: str
     project: str
@@ -90,6 +91,7 @@ class SandboxPlace(Struct, frozen=True, kw_only=True):
     caches: tuple[str, ...] = ()
     plugin_data: tuple[str, ...] = ()
     temp: str = "/tmp"
+    isolated: bool = False
 
 
 class RuleSource:
@@ -101,7 +103,8 @@ class RuleSource:
 
     def __init__(self, profile: Profile, place: SandboxPlace, *, temp: str = "") -> None:
         wanted = [place.workspace, *place.write] if profile.write else []
-        shared = (worktree(place.workspace) or _enclosing(place)) if profile.write else ""
+        joins = profile.write and not place.isolated
+        shared = (worktree(place.workspace) or _enclosing(place)) if joins else ""
         wanted = list(dict.fromkeys(os.path.realpath(path) for path in wanted))
         # Whoever opens a folder of Overt's own code could otherwise have it rewritten, and it runs outside.
         open_ = [path for path in wanted if not is_below(path, OVERT)]
@@ -132,7 +135,7 @@ class RuleSource:
     def now(self) -> AccessRules:
         """The rules as they have to be at this moment."""
         found = ProtectedNames()
-        if self._fixed.write:
+        if self._fixed.write and not self._place.isolated:
             found = find_protected_names(
                 self.roots, loose=self.loose, repositories=self.repositories, inside=self._in_repository
             )

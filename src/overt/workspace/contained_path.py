@@ -37,7 +37,8 @@ class Workspace(Struct, frozen=True, kw_only=True):
     With `elsewhere`, reading goes as far as that lets it, and nowhere that it refuses, the roots included.
 
     `home` and Overt's `own` folders hold places that stay protected inside of these roots, and `forbid` is asked
-    about every place once it was reached. `anchors` remembers which folder each root was when this was made.
+    about every place once it was reached. `anchors` remembers which folder each root was when this was made. With a
+    `copy`, that folder is opened instead of `root`, and nothing in it is protected: an isolated agent works there.
     """
 
     root: str
@@ -47,18 +48,23 @@ class Workspace(Struct, frozen=True, kw_only=True):
     own: tuple[str, ...] = ()
     forbid: Forbid | None = None
     elsewhere: Elsewhere | None = None
+    copy: str = ""
     anchors: dict[str, tuple[int, int]] = {}
 
     def __post_init__(self) -> None:
         for root in self.roots(writing=False):
             try:
-                status = os.stat(root)
+                status = os.stat(self.reach(root))
             except OSError:  # it may come later; then whatever it is first holds
                 continue
             self.anchors[root] = (status.st_dev, status.st_ino)
 
     def roots(self, *, writing: bool) -> tuple[str, ...]:
         return (self.root, *self.write) if writing else (self.root, *self.write, *self.read)
+
+    def reach(self, root: str) -> str:
+        """The folder that is opened for a root."""
+        return self.copy if self.copy and root == self.root else root
 
     def open_root(self, root: str) -> int:
         """A descriptor of a root, which must still be the folder it was: a link put in its place leads nowhere."""
@@ -68,7 +74,7 @@ class Workspace(Struct, frozen=True, kw_only=True):
                     f"{root} is empty: commands have one of their own, and none has run yet.", code="missing"
                 )
             return os.open(folder, FOLDER)
-        fd = os.open(root, FOLDER)
+        fd = os.open(self.reach(root), FOLDER)
         status = os.fstat(fd)
         identity = (status.st_dev, status.st_ino)
         if self.anchors.setdefault(root, identity) != identity:

@@ -46,7 +46,8 @@ class _Absent(Exception):
 
 
 class FileServices(Struct, frozen=True, kw_only=True):
-    """What the file capabilities of one session share. `rg` is the path of ripgrep.
+    """What the file capabilities of one session share. `rg` is the path of ripgrep, and `before_rg` are the words
+    before it that lead it into the view of an overlay.
 
     With a `keeper`, changes can be undone; `recorder` gets the record of a change if its call is cancelled. `observe`
     is called with the path and the text of everything that is read or about to be written. `check` raises a ToolError
@@ -55,6 +56,7 @@ class FileServices(Struct, frozen=True, kw_only=True):
 
     workspace: Workspace
     rg: str
+    before_rg: tuple[str, ...] = ()
     keeper: SnapshotKeeper | None = None
     recorder: UndoRecorder | None = None
     observe: Callable[[str, str], None] | None = None
@@ -79,7 +81,8 @@ class Files:
         self.seen = seen
         self.preview = preview
         roots = self.workspace.roots(writing=True)
-        self.rg = services.rg if lies_outside(services.rg, roots) else find_rg("", writable=roots)
+        rg = services.rg if lies_outside(services.rg, roots) else find_rg("", writable=roots)
+        self.rg = (*services.before_rg, rg) if rg else ()
         self._keeper = services.keeper
         self._recorder = services.recorder
         self._observe = services.observe
@@ -195,7 +198,7 @@ class Files:
                 unstored: dict[str, str] = {}
                 commit(planned, before_write=lambda item: self._keep(item, unstored), stack=stack)
                 for item in planned:
-                    if not item.idle:
+                    if not item.idle and not self.workspace.copy:
                         for fact in snapshot_facts(item, self.call_id, unstored.get(item.source.path, "")):
                             self.journal.add(fact)
                     if item.data is not None and item.knew(known):

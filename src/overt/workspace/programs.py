@@ -182,7 +182,7 @@ class Programs:
     def _blocked(self, child: Child, command: str, code: int | None, text: str, *, cwd: str) -> Blocked | None:
         """What its box refused a command that failed, or a part of a pipe that cannot tell by its exit code."""
         rules = child.rules if isinstance(child, StartedProgram) else None
-        if rules is None or (code == 0 and ("|" not in command or self._profile.reading)):
+        if rules is None or self._workspace.copy or (code == 0 and ("|" not in command or self._profile.reading)):
             return None
         from overt.sandbox.refused_access import find_refusal  # late: 2 ms
 

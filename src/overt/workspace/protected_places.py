@@ -28,6 +28,8 @@ def protection(workspace: Workspace, spot: OpenPath) -> Protection | None:
 
     The names above the workspace do not count, since a person opened that very folder.
     """
+    if workspace.copy and spot.root == workspace.root:
+        return None
     whole = os.path.join(spot.root, *spot.parts)
     reason = protected_name("/".join(spot.trail), home="elsewhere") or protected_name(spot.real, home="elsewhere")
     reason = reason or _below_home(workspace, whole) or _own(workspace, whole)

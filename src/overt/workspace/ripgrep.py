@@ -75,9 +75,12 @@ async def finish_in_thread(work: Callable[[], T], *, stop: Callable[[], None] | 
 
 
 class Ripgrep:
-    """ripgrep run in a thread, which the loop can stop. `passed` are descriptors the program may read."""
+    """ripgrep run in a thread, which the loop can stop. `passed` are descriptors the program may read.
 
-    def __init__(self, program: str, spot: OpenPath, *, cap: int = CAP) -> None:
+    `program` are the words of its command line before its arguments.
+    """
+
+    def __init__(self, program: Sequence[str], spot: OpenPath, *, cap: int = CAP) -> None:
         if not program:
             raise ToolError(NO_RG, code="missing_program")
         self.program = program
@@ -93,7 +96,7 @@ class Ripgrep:
 
     def run_here(self, arguments: tuple[str, ...]) -> tuple[bytes, bool]:
         with subprocess.Popen(
-            [self.program, *BASE, *(("--one-file-system",) if self.spot.root == "/" else ()), *arguments],
+            [*self.program, *BASE, *(("--one-file-system",) if self.spot.root == "/" else ()), *arguments],
             cwd=_folder(self.spot),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -136,7 +139,7 @@ def _folder(spot: OpenPath) -> str:
 
 
 async def files_matching(
-    program: str, spot: OpenPath, pattern: Pattern, *, cap: int = 8 * CAP
+    program: Sequence[str], spot: OpenPath, pattern: Pattern, *, cap: int = 8 * CAP
 ) -> tuple[list[str], bool]:
     """Paths below a folder that match, unsorted, each starting with `./`."""
     chosen = (f"--type-add=overt:{pattern.name}", "--type=overt") if pattern.name else ()

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +25,9 @@ from overt.sandbox.private_folder import hold_private, make_private, remove_priv
 from overt.sandbox.profile import AccessRules, RuleSource, SandboxPlace, built, spare_caches
 from overt.sandbox.protected_paths import find_names_of, is_below
 
+if TYPE_CHECKING:
+    from overt.sandbox.overlay import Overlay
+
 NO_PLACE = SandboxPlace(workspace="", project="", home="", config_dir="", data_dir="", cache_dir="")
 NOWHERE = SandboxState(kind="none", why="these programs were let out of the sandbox")
 
@@ -40,6 +44,7 @@ BREACH = (
     "{name} appeared although the sandbox refuses to create it: the command was ended and the file moved to "
     "{name}.blocked. If you created it yourself, rename it back"
 )
+ISOLATED = "commands of an isolated agent run in its copy of the workspace only, inside the sandbox"
 UNWATCHED = (
     "{name} appeared while a command ran whose supervisor was killed: it was moved to {aside}. If you created it "
     "yourself, rename it back"
@@ -68,13 +73,21 @@ class LaunchPlan(Struct, frozen=True, kw_only=True):
 class LaunchPlanner:
     """LaunchPlanner for one place. The private folder is made with the first of them and shared by all.
 
-    Without a place there are none: `before` gives the words to put before the supervisor of a profile.
+    Without a place there are none: `before` gives the words to put before the supervisor of a profile. With an
+    `overlay`, programs see that instead of the workspace.
     """
 
-    def __init__(self, place: SandboxPlace | None, mode: str, before: Callable[[Profile], Sequence[str]]) -> None:
+    def __init__(
+        self,
+        place: SandboxPlace | None,
+        mode: str,
+        before: Callable[[Profile], Sequence[str]],
+        overlay: "Overlay | None" = None,
+    ) -> None:
         self._place = place or NO_PLACE
         self._mode = mode if place else "none"
         self._before = before
+        self._overlay = overlay
         self._failed: dict[str, str] = {}
         self._lacking: dict[str, tuple[str, ...]] = {}
         self._sources: dict[Profile, RuleSource] = {}
@@ -100,6 +113,8 @@ class LaunchPlanner:
     def refusal(self, profile: Profile) -> str:
         """Why nothing is started: a kind was demanded and does not stand."""
         state = self.state(profile)
+        if profile.outside and self._overlay:
+            return ISOLATED
         if profile.outside or state.boxed or self._mode in ("auto", "none"):
             return ""
         return f"the sandbox that sandbox.mode demands does not stand: {state.why}"
@@ -123,17 +138,19 @@ class LaunchPlanner:
             stood = mounted_paths(rules)
             self._pins.hold(stood)
             source = self._sources[profile]
-            roots = (*source.roots, *source.loose, *source.repositories) if rules.write else ()
+            overlay = self._overlay
+            guarded = rules.write and not overlay
+            roots = (*source.roots, *source.loose, *source.repositories) if guarded else ()
             young = tuple(path for root in roots if not os.path.lexists(path := f"{root}/.git"))
             return LaunchPlan(
                 kind=kind,
                 profile=profile,
                 rules=rules,
-                before=words(rules, program=self._program, root=root),
+                before=(*(overlay.enter() if overlay else ()), *words(rules, program=self._program, root=root)),
                 box=("bubblewrap", network, "" if root else "1", str(len(roots)), *roots, *rules.absent),
                 names=(*(path for path in rules.absent if not os.path.lexists(path)), *young),
                 temp=self._temp,
-                wanted=describe_mounts(rules),
+                wanted=describe_mounts(rules, overlay.on_host) if overlay else describe_mounts(rules),
                 marks=identify(stood),
             )
         if kind == "seatbelt":
@@ -288,7 +305,7 @@ class LaunchPlanner:
             self._sources[profile] = RuleSource(profile, self._place, temp=self._temp)
         source = self._sources[profile]
         rules = source.now()
-        if not rules.write or self._kind != "bubblewrap":
+        if not rules.write or self._kind != "bubblewrap" or self._overlay:
             return rules
         if self._new_repositories is None:
             self._new_repositories = RepositoryWatch(

@@ -6,6 +6,7 @@ A supervisor is started at first use or by `warm`. One event loop serves a spawn
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -17,6 +18,9 @@ from overt.sandbox.launch.started_program import OrderLedger, StartedProgram, pa
 from overt.sandbox.launch.supervisor_process import SupervisorProcess
 from overt.sandbox.profile import SandboxPlace
 
+if TYPE_CHECKING:
+    from overt.sandbox.overlay import Overlay
+
 MOST_PROCESSES = 4096
 MOST_KINDS = 4
 CLOSE = 5.0
@@ -27,7 +31,8 @@ ENDED = "what was still running in the sandbox was ended: {why}"
 
 class SupervisorSpawner:
     """A Spawner. With a `place`, programs run in the best box that `mode` (`sandbox.mode`) allows; without one
-    there are no boxes, and `before` gives the words to put before a profile's supervisor."""
+    there are no boxes, and `before` gives the words to put before a profile's supervisor. With an `overlay`, programs
+    see that instead of the workspace."""
 
     def __init__(
         self,
@@ -36,8 +41,9 @@ class SupervisorSpawner:
         mode: str = "auto",
         before: Callable[[Profile], Sequence[str]] = lambda profile: (),
         most_processes: int = MOST_PROCESSES,
+        overlay: "Overlay | None" = None,
     ) -> None:
-        self._planner = LaunchPlanner(place, mode, before)
+        self._planner = LaunchPlanner(place, mode, before, overlay)
         self._most = most_processes
         self._stations: dict[Profile, SupervisorProcess] = {}
         self._leaving: list[SupervisorProcess] = []

@@ -7,7 +7,7 @@ protected name is mounted on itself.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from overt.sandbox.profile import AccessRules
 
@@ -57,8 +57,10 @@ def words(rules: AccessRules, *, program: str, root: bool) -> tuple[str, ...]:
     )
 
 
-def describe_mounts(rules: AccessRules) -> tuple[str, ...]:
-    """The same mounts for `sandbox_process.py`: `w` can be written, `r` cannot, `h` hides; then what lies there."""
+def describe_mounts(rules: AccessRules, on_host: Callable[[str], str] = str) -> tuple[str, ...]:
+    """The same mounts for `sandbox_process.py`: `w` can be written, `r` cannot, `h` hides; then what lies there.
+
+    `on_host` says how this process reaches a path as it is in the box."""
     flags = dict.fromkeys(rules.write, "w")
     flags |= dict.fromkeys(between(rules.write, (*rules.protected, *rules.hidden)), "w")
     flags |= dict.fromkeys(rules.hidden, "h")
@@ -66,7 +68,7 @@ def describe_mounts(rules: AccessRules) -> tuple[str, ...]:
     found = []
     for path, flag in flags.items():
         try:
-            there = os.lstat(path)
+            there = os.lstat(on_host(path))
         except OSError:
             continue
         found.append(f"{flag}{there.st_dev}:{there.st_ino}:{path}")
