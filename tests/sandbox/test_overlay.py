@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from tests.sandbox.box_kit import USERS, staged
 
@@ -62,12 +63,13 @@ def test_commands_and_file_tools_share_a_view_and_the_folder_below_stays_as_it_i
         (stage.workspace / "link").symlink_to("a.txt")
         stage.repository()
         before = snapshot(stage.workspace)
-        results = stage.run(
+        results: list[Any] = stage.run(
             f"echo command > {stage.workspace}/a.txt && rm -rf .git b.txt && git init -q . && pwd && ls -A",
             f"touch {stage.home}/outside || echo refused",
             driver=DRIVER,
         )
-        (first, second), lines, (names, *searches), after = results
+        commands, lines, (names, *searches), after = results
+        first, second = commands
         assert first == [0, f"{stage.workspace}\n.git\na.txt\nlink\n"]
         assert "refused" in second[1]
         assert lines == ["command"]
@@ -84,7 +86,7 @@ def test_a_command_in_the_view_can_change_what_is_protected_in_the_workspace() -
         stage.repository()
         (stage.workspace / "a.txt").write_text("a\n")
         before = snapshot(stage.workspace)
-        results = stage.run(
+        results: list[Any] = stage.run(
             "echo evil > .git/hooks/post-commit && git config user.name other && cd .. && (rm -rf * || true)",
             f"cd {stage.workspace} && echo a > a.txt",
             driver=DRIVER,

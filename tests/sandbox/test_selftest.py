@@ -105,7 +105,7 @@ def test_without_a_box_every_wall_that_is_tried_is_found_missing(one: Person) ->
 @pytest.mark.skipif(not choose_sandbox.find_bubblewrap(), reason="bubblewrap is not here")
 def test_with_bubblewrap_all_twelve_hold(one: Person) -> None:
     found = tried(one, "bubblewrap")
-    assert found["state"] == {"kind": "bubblewrap", "missing": [], "why": "", "disabled": False}
+    assert found["state"] == {"kind": "bubblewrap", "missing": [], "why": "", "disabled": False, "isolated": False}
     assert [(wall["number"], wall["name"], wall["held"], wall["detail"]) for wall in found["checked"]["walls"]] == [
         (number, name, True, "") for number, name in enumerate(NAMES, 1)
     ]

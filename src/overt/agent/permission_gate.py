@@ -155,7 +155,7 @@ class Gate:
                 rules=self.permissions.rules,
                 mode=mode,
                 fallback=terms.fallback,
-                world=World(boxed=boxed, read_only=not terms.write, reach=reach),
+                world=World(boxed=boxed, read_only=not terms.write, isolated=sandbox.isolated, reach=reach),
             ),
             sandbox=sandbox,
             lacks_network=sandbox.boxed and not typed and needs_network and not self.permissions.has_network(subject),
@@ -205,7 +205,8 @@ class Gate:
         if reading.hazard != "dangerous" or mode == "plan":
             return None
         policy = self.permissions.terms.dangerous_policy
-        changes = changes_of(reading) if sandbox.walled and policy == "reach" else {}
+        looks = sandbox.walled and not sandbox.isolated and policy == "reach"
+        changes = changes_of(reading) if looks else {}
         surveys = dict(zip(changes, await self._hands.survey(tuple(changes.values())), strict=True)) if changes else {}
         network = self.permissions.has_network(request.subject)
         return judge_reach(reading, sandbox=sandbox, surveys=surveys, policy=policy, network=network)

@@ -44,14 +44,18 @@ class PermissionState:
         self._remember = remember
         self._parent = parent
         self._own_rules: tuple[Rule, ...] = ()
+        self._isolated = False
 
-    def for_agent(self, rules: Iterable[Rule] = (), *, planning: bool = False) -> "PermissionState":
+    def for_agent(
+        self, rules: Iterable[Rule] = (), *, planning: bool = False, isolated: bool = False
+    ) -> "PermissionState":
         """Return the permissions of a sub-agent. Its rules deny or ask about more; if it is `planning`, it may not
-        write whatever the mode of the session."""
+        write whatever the mode of the session. If it is `isolated`, the user reviews its result and not each edit."""
         state = PermissionState(
             self.terms, mode="plan" if planning else self.mode, remember=self._remember, parent=self
         )
         state._own_rules = tuple(rules)
+        state._isolated = isolated
         return state
 
     @property
@@ -93,8 +97,10 @@ class PermissionState:
 
     @property
     def effective_mode(self) -> Mode:
-        """The mode that calls are judged by: plan if the sandbox is read-only."""
-        return self.mode if self.terms.write else "plan"
+        """The mode that calls are judged by: plan if the sandbox is read-only, auto in a copy that is reviewed."""
+        if not self.terms.write:
+            return "plan"
+        return "auto" if self._isolated and self.mode == "review" else self.mode
 
     def has_network(self, subject: Subject) -> bool:
         """True if the settings, an answer or a rule open the network to a call."""

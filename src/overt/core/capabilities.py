@@ -95,13 +95,16 @@ class Change(Struct, frozen=True, kw_only=True):
     """One file to be written (`content`), deleted (`content` None) or moved (as it is when `content` is None).
 
     `base` is the hash the new content was made from, `"seen"` for the one the model last saw, `"absent"`
-    when the file must not exist. Anything else on disk by then refuses the change as stale.
+    when the file must not exist. Anything else on disk by then refuses the change as stale. `raw` is content that need
+    not be text; it is written as it is, and `executable` says whether the file can be run.
     """
 
     path: str
     content: str | None
     base: str
     move_to: str = ""
+    raw: bytes | None = None
+    executable: bool | None = None
 
 
 class ReadFiles(Protocol):

@@ -128,13 +128,15 @@ BOXED = Profile()
 class SandboxState(Struct, frozen=True, kw_only=True):
     """Which sandbox holds the programs, the walls it lacks, and why it is not a better one.
 
-    `disabled`: there is none because the configuration says so.
+    `disabled`: there is none because the configuration says so. `isolated`: it holds a copy of the workspace, and
+    programs can write nowhere else.
     """
 
     kind: Literal["bubblewrap", "landlock", "seatbelt", "none"] = "none"
     missing: tuple[str, ...] = ()
     why: str = ""
     disabled: bool = False
+    isolated: bool = False
 
     @property
     def boxed(self) -> bool:

@@ -126,10 +126,12 @@ def harmless(subject: Subject, effects: frozenset[Effect]) -> bool:
 
 class World(Struct, frozen=True, kw_only=True):
     """Where a command would run. If it is `boxed`, a sandbox keeps it inside the workspace; if the settings make the
-    sandbox `read_only`, the mode is plan. A dangerous command without a `reach` counts as final."""
+    sandbox `read_only`, the mode is plan. A dangerous command without a `reach` counts as final. In an `isolated` copy
+    of the workspace nothing is protected."""
 
     boxed: bool = False
     read_only: bool = False
+    isolated: bool = False
     reach: Reach | None = None
 
 
@@ -189,7 +191,8 @@ def judge_by_guards(facts: CallFacts) -> Verdict | None:
     subject = facts.subject
     if rule := matching(facts.rules, subject, "deny"):
         return _by(rule, "deny", f"denied by the rule {rule.text()}")
-    if "write" in facts.effects and (name := next(filter(None, map(_protected, subject.values)), "")):
+    writes = "write" in facts.effects and not facts.world.isolated
+    if writes and (name := next(filter(None, map(_protected, subject.values)), "")):
         return Verdict(
             action="deny", rule="protected", origin="guard", by="guard", why=f"file tools do not change {name}"
         )

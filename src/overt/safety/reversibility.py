@@ -25,6 +25,8 @@ BEYOND: dict[Kind, str] = {
     "listed": "`permissions.dangerous` names it",
     "system": "it reaches beyond the workspace",
 }
+BEYOND_A_COPY: frozenset[Kind] = frozenset({"published", "listed"})
+"""What an isolated copy does not hold back."""
 MOST_NAMED = 3
 
 
@@ -75,7 +77,8 @@ def judge_reach(
     policy: DangerousPolicy = "reach",
     network: bool = False,
 ) -> Reach:
-    """`surveys` answer `changes_of`. With the `network` open, code that cannot be read may publish anything."""
+    """`surveys` answer `changes_of`; in an isolated copy nothing is lost, so none are needed. With the `network` open,
+    code that cannot be read may publish anything."""
     finals: list[FinalCause] = []
     undone = False
     rebuilt: dict[str, None] = {}
@@ -84,13 +87,13 @@ def judge_reach(
         reason = ""
         if policy == "always":
             reason = "`permissions.dangerous_policy` asks about every dangerous command"
-        elif cause.kind in BEYOND:
+        elif cause.kind in (BEYOND_A_COPY if sandbox.isolated else BEYOND):
             reason = BEYOND[cause.kind]
         elif not sandbox.walled:
             reason = "the sandbox lacks walls" if sandbox.boxed else "there is no sandbox"
         elif cause.kind == "code" and network:
             reason = "what it does cannot be read, and the network is open"
-        elif cause.kind not in CONTAINED:
+        elif cause.kind not in CONTAINED and not sandbox.isolated:
             reason = _lost(survey.losses) if survey else "what it would change is not known"
         if reason:
             finals.append(FinalCause(cause=cause, reason=reason))

@@ -41,12 +41,29 @@ class PlannedChange(Struct, kw_only=True):
     status: os.stat_result | None = None
     hash: str = ""
     data: bytes | None = None
+    executable: bool | None = None
     diff: FileDiff = FileDiff(path="", diff="", change="unchanged")
     new_folders: list[tuple[str, int]] = []
 
     @property
     def idle(self) -> bool:
-        return self.target is None and self.data == self.raw
+        return self.target is None and self.data == self.raw and not self.changes_mode
+
+    @property
+    def changes_mode(self) -> bool:
+        return (
+            self.executable is not None and self.status is not None and self.mode != stat.S_IMODE(self.status.st_mode)
+        )
+
+    @property
+    def mode(self) -> int | None:
+        """The mode of the new file; None for what the umask gives."""
+        mode = stat.S_IMODE(self.status.st_mode) if self.status else None
+        if self.executable is None:
+            return mode
+        if mode is None:
+            return 0o755 if self.executable else None
+        return mode | (mode & 0o444) >> 2 if self.executable else mode & ~0o111
 
     def knew(self, seen: Mapping[str, str]) -> bool:
         """Whether the model knew the content that this change was made from."""
@@ -128,22 +145,32 @@ def _guard(item: PlannedChange, change: Change, seen: Mapping[str, str]) -> None
 def _compute(item: PlannedChange, change: Change) -> None:
     old, form = _text(item.raw)
     moved = item.target is not None
-    if change.content is not None:
+    if change.raw is not None:
+        item.data, item.executable = change.raw, change.executable
+    elif change.content is not None:
         item.data = _encoded(change.content, form, item.source.path)
     elif moved:
         item.data = item.raw
     path = item.target.path if item.target else item.source.path
     if item.data == item.raw:
-        diff = FileDiff(path=path, diff="", change="unchanged")
+        diff = FileDiff(path=path, diff="", change="updated" if item.changes_mode else "unchanged")
     elif item.data is None:
         diff = file_diff(path, old or "", None)
     else:
-        new, _ = decode(item.data)
-        diff = file_diff(path, old if item.raw is not None else None, new)
+        diff = _diff(path, item, old)
     if moved:
         note = f"rename from {item.source.path}\nrename to {path}\n"
         diff = replace(diff, diff=note + diff.diff, change="updated")
     item.diff = diff
+
+
+def _diff(path: str, item: PlannedChange, old: str) -> FileDiff:
+    """The difference as text; empty where the new content is not text."""
+    try:
+        new, _ = decode(item.data or b"")
+    except NotText:
+        return FileDiff(path=path, diff="", change="created" if item.raw is None else "updated")
+    return file_diff(path, old if item.raw is not None else None, new)
 
 
 def _text(raw: bytes | None) -> tuple[str, Form]:
@@ -228,8 +255,7 @@ def _stage(item: PlannedChange, undo: ExitStack, stack: ExitStack) -> str:
         if _make_folder(place, folder, parent=parent, undo=undo):
             item.new_folders.append(("/".join(above[: len(above) + number]), os.fstat(place.fd).st_mode))
     status = item.status
-    mode = stat.S_IMODE(status.st_mode) if status else None
-    name = stage(place.fd, item.data, mode=mode, owner=(status.st_uid, status.st_gid) if status else None)
+    name = stage(place.fd, item.data, mode=item.mode, owner=(status.st_uid, status.st_gid) if status else None)
     undo.callback(discard, place.fd, name)
     if status is not None and sys.platform == "linux":
         _keep_attributes(item.source, place.fd, name)

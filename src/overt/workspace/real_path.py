@@ -14,7 +14,7 @@ from overt.workspace.contained_path import Workspace
 def describe_path(workspace: Workspace, path: str) -> ResolvedPath:
     """Nothing is opened, so pipes and devices are safe to look at. An odd name may be given as it is shown.
 
-    `links` counts the names of a regular file; it is 0 for everything else.
+    `links` counts the names of a regular file; it is 0 for everything else, and in an isolated copy.
     """
     spelled = workspace.place(os.path.normpath(os.path.join(workspace.root, path)))
     if "\0" in path:
@@ -28,5 +28,5 @@ def describe_path(workspace: Workspace, path: str) -> ResolvedPath:
         status = os.lstat(whole)
     except OSError:
         return ResolvedPath(spelled=spelled, real=workspace.place(whole), links=0)
-    links = status.st_nlink if stat.S_ISREG(status.st_mode) else 0
+    links = status.st_nlink if stat.S_ISREG(status.st_mode) and not workspace.copy else 0
     return ResolvedPath(spelled=spelled, real=workspace.place(whole), links=links)

@@ -108,7 +108,7 @@ class LaunchPlanner:
         if profile.outside:
             return NOWHERE
         found = choose(self._mode, failed=tuple(self._failed.items()), program=self._program)
-        return replace(found, missing=self._lacking.get(found.kind, found.missing))
+        return replace(found, missing=self._lacking.get(found.kind, found.missing), isolated=self._overlay is not None)
 
     def refusal(self, profile: Profile) -> str:
         """Why nothing is started: a kind was demanded and does not stand."""
