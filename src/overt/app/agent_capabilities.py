@@ -143,7 +143,7 @@ class Capabilities:
                     return ServerCalls(
                         workspace.shared.servers(),
                         forms=forms,
-                        keeping=lambda: workspace.shared.keeper.around(call_id, workspace.recorder, agent),
+                        keeping=lambda: workspace.keep_changes(call_id, agent),
                         report=report,
                     )
                 case "discover":
@@ -207,7 +207,7 @@ class Capabilities:
         return self._workspace.jobs.take_ended(self._agent) if self._workspace.list_jobs() else ()
 
     def guess(self) -> SandboxState:
-        return self._workspace.shared.guess_sandbox(self._workspace.profile)
+        return self._workspace.guess_sandbox()
 
     async def standing(self) -> SandboxState:
         return await self._workspace.find_sandbox()

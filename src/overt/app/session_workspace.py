@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,11 @@ from overt.safety.rules import Subject, matching
 from overt.sessions.names import outputs_folder
 
 if TYPE_CHECKING:
+    from overt.app.subagents.workspace_copy import WorkspaceCopy
     from overt.workspace.command_output import OutputFiles
     from overt.workspace.files import Files, FileServices, Workspace
     from overt.workspace.jobs import Jobs
-    from overt.workspace.programs import Programs, ProgramServices
+    from overt.workspace.programs import Programs, ProgramServices, SupervisorSpawner
     from overt.workspace.undo.recorder import UndoRecorder
     from overt.workspace.undo.snapshot_keeper import CommandWatch
 
@@ -38,8 +39,8 @@ class SessionWorkspace:
     """What one session uses of its workspace. Its agents and the commands of the user go through this.
 
     `recorded` says where the session is stored, and `record` appends an event to it. The `redactor` learns from every
-    file that is read. `writer` is the agent of the session, if that is a sub-agent. Nothing of the session may be used
-    after `close`.
+    file that is read. `writer` is the agent of the session, if that is a sub-agent. What an isolated agent does happens
+    in its `copy` of the workspace. Nothing of the session may be used after `close`.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class SessionWorkspace:
         writer: Writer | None = None,
     ) -> None:
         self.shared = shared
+        self.copy: WorkspaceCopy | None = None
         self.undo_enabled = setting.config.undo.enabled
         self.profile = Profile(write=setting.config.sandbox.write, network=setting.config.sandbox.network)
         """The sandbox of a command that asks for nothing else."""
@@ -121,17 +123,19 @@ class SessionWorkspace:
         from overt.workspace.files import Workspace  # late: 9 ms
         from overt.workspace.readable_paths import Readable  # late: 2 ms
 
-        shared, place = self.shared, self.shared.place
+        shared, copy = self.shared, self.copy
+        place = copy.place if copy else shared.place
         return Workspace(
             root=place.workspace,
             write=place.write,
             read=place.read,
+            copy=copy.overlay.view if copy else "",
             home=place.home,
             own=shared.own_folders,
             forbid=forbid_by(self._setting.config.permissions.rules),
             elsewhere=Readable(
                 place,
-                private=shared.spawner.private_folders,
+                private=self.spawner.private_folders,
                 also=self.outputs.readable if self.outputs else (),
             ),
         )
@@ -151,14 +155,15 @@ class SessionWorkspace:
         return FileServices(
             workspace=self.workspace,
             rg=self.shared.rg,
-            keeper=self.shared.keeper,
+            before_rg=self.copy.overlay.enter() if self.copy else (),
+            keeper=None if self.copy else self.shared.keeper,
             recorder=self.recorder,
             observe=self._redactor.observer if self._redactor else None,
             check=self._check_claims,
         )
 
     def _check_claims(self, paths: Sequence[str], claim: bool) -> None:
-        if claims := self.shared.claims:
+        if (claims := self.shared.claims) and self.copy is None:
             claims.check(self.writer, paths, claim=claim)
 
     def join(self, tell: Callable[[str], None]) -> None:
@@ -185,13 +190,18 @@ class SessionWorkspace:
             keeping=lambda: self._keep_command(call_id, agent, report),
         )
 
+    def keep_changes(self, call_id: str, agent: str) -> "AbstractAsyncContextManager[CommandWatch | None]":
+        """Return the context in which a program runs that may write, so that undo can take back what it does. A copy
+        needs none."""
+        return nullcontext() if self.copy else self.shared.keeper.around(call_id, self.recorder, agent)
+
     def _keep_command(
         self, call_id: str, agent: str, report: Callable[[str], None] | None
-    ) -> "AbstractAsyncContextManager[CommandWatch]":
+    ) -> "AbstractAsyncContextManager[CommandWatch | None]":
         """Return the context of a command that may write. While sub-agents run, it waits for those of other agents."""
         keeper, recorder, claims = self.shared.keeper, self.recorder, self.shared.claims
-        if claims is None:
-            return keeper.around(call_id, recorder, agent)
+        if claims is None or self.copy:
+            return self.keep_changes(call_id, agent)
         return claims.command(self.writer, lambda: keeper.around(call_id, recorder, agent), keeper.changes_of, report)
 
     @cached_property
@@ -199,17 +209,25 @@ class SessionWorkspace:
         from overt.workspace.programs import ProgramServices  # late: 11 ms
 
         return ProgramServices(
-            spawner=self.shared.spawner,
+            spawner=self.spawner,
             jobs=self.jobs,
             workspace=self.workspace,
             env=self.shared.environment,
             outputs=self.outputs,
         )
 
+    @property
+    def spawner(self) -> "SupervisorSpawner":
+        return self.copy.spawner if self.copy else self.shared.spawner
+
+    def guess_sandbox(self) -> SandboxState:
+        """Return which sandbox programs will run in, as far as is known without starting one."""
+        return self.copy.spawner.guess(self.profile) if self.copy else self.shared.guess_sandbox(self.profile)
+
     async def find_sandbox(self) -> SandboxState:
         """Start the sandbox and return which one it is."""
         self.shared.stay_up(self)
-        return await self.shared.spawner.standing(self.profile)
+        return await self.spawner.standing(self.profile)
 
     def warm(self, tool: str) -> None:
         """Get ready for a call that still streams in. A failure is only logged: the call itself reports it again."""
@@ -225,11 +243,13 @@ class SessionWorkspace:
         try:
             if tool and "run" in tool.effects:
                 self.programs("", self.profile)
-                self.shared.spawner.warm(self.profile)
-                self.shared.keeper.warm()
+                self.spawner.warm(self.profile)
+                if not self.copy:
+                    self.shared.keeper.warm()
             else:
                 self.files("", Journal())
-                self.shared.keeper.prepare()
+                if not self.copy:
+                    self.shared.keeper.prepare()
         except OvertError as error:
             LOG.warning("sandbox", f"it could not be prepared: {error.message}")
 

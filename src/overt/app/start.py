@@ -1,5 +1,6 @@
 """Open a conversation: the only place that names the concrete parts and puts them together."""
 
+import asyncio
 import os
 from collections import deque
 from collections.abc import Callable
@@ -70,7 +71,7 @@ async def open_conversation(
     redactor = parent.redactor if parent else make_redactor(setting)
     opened = _open_session(options, setting, redactor, parent)
     session, workspace, shared, resumed = opened.session, opened.workspace, opened.workspace.shared, opened.resumed
-    notices = list(opened.notices)
+    notices = [*opened.notices, *(() if parent else await _recover_copies(setting, shared))]
     identity = _identify(options, setting, resumed, parent, library, notices.append)
     permissions, choice, effects = identity.permissions, identity.choice, identity.limit_effects(effects)
     skills = SkillLibrary(setting, session=session.id, add_rules=permissions.add_turn_rules)
@@ -230,6 +231,7 @@ def _open_session(options: Options, setting: Setting, redactor: Redactor, parent
         recorded=recorded,
         writer=parent.writer if parent else None,
     )
+    workspace.copy = parent.copy if parent else None
     return SessionParts(session, workspace, sandbox, recorded.resumed, notices)
 
 
@@ -244,6 +246,15 @@ def _make_session_limits(
         parent=parent.limits if parent else None,
         ask=forms.ask if options.interactive else None,
     )
+
+
+async def _recover_copies(setting: Setting, shared: WorkspaceServices) -> list[str]:
+    """Keep what isolated agents of a killed Overt have left in their copies of the workspace, if there are any."""
+    if not os.path.isdir(f"{setting.environment.data_dir}/isolated"):
+        return []
+    from overt.app.subagents.workspace_copy import recover_copies  # late: 12 ms
+
+    return await asyncio.to_thread(recover_copies, setting, shared.git)
 
 
 def _subscribe_records(session: Session, setting: Setting, parent: ParentLink | None) -> None:

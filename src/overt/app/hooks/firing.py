@@ -89,8 +89,7 @@ class HookRunner:
         request = occasion.request
         if occasion.event != "PostToolUse" or not request or not request.changes or not self._profile.write:
             return nullcontext()
-        workspace = self._workspace
-        return workspace.shared.keeper.around(request.id, workspace.recorder, occasion.agent)
+        return self._workspace.keep_changes(request.id, occasion.agent)
 
     @property
     def _profile(self) -> Profile:
@@ -117,7 +116,7 @@ class HookRunner:
         problem = problem or self._find_changed_script(hook)
         if problem:
             return hook, HookRun(failure=problem), failed(hook.event, problem)
-        run = await run_hook(self._workspace.shared.spawner, command, data)
+        run = await run_hook(self._workspace.spawner, command, data)
         if run.code is None:
             return hook, run, failed(hook.event, run.failure)
         return hook, run, read_reply(hook.event, run.code, run.stdout, run.stderr)

@@ -27,6 +27,7 @@ from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.conversation import Conversation
+    from overt.app.subagents.workspace_copy import WorkspaceCopy
 
 CLOSE_WITHIN_S = 2.0
 """Wait this long for a sub-agent that was stopped; what it started ends in any case."""
@@ -83,8 +84,7 @@ class Delegation:
 
         `rules` are permission rules that hold for it alone.
         """
-        assert self._parts is not None  # calls run only after the agent is open
-        profile = self.tree.library.find_for_task(agent, self._parts.permissions.rules, self.profile)
+        profile = self.tree.library.find_for_task(agent, self._connected().permissions.rules, self.profile)
         if self.path.count("/") >= self._max_depth:
             raise ToolError(
                 f"agents may be nested {self._max_depth} levels deep, and this one is at that depth: "
@@ -92,13 +92,22 @@ class Delegation:
                 code="depth",
             )
         self._name_unused(profile)
-        link = self._link_to(profile, description)
-        conversation = await self._open_agent(link)
-        conversation.agent.runtime.gate.permissions.add_turn_rules(rules)
+        path = self.tree.new_path(self.path, profile.name)  # in the order of the calls
+        copy = await self._open_copy(profile) if profile.isolated else None
         try:
-            return await self._run_to_end(conversation, link, prompt, call_id=call_id, description=description)
+            writer = Writer(path, description, parent=self._connected().conversation.session_workspace.writer)
+            link = self._link_to(profile, writer, copy)
+            conversation = await self._open_agent(link)
+            conversation.agent.runtime.gate.permissions.add_turn_rules(rules)
+            if copy is not None:
+                copy.belongs_to(conversation.id, link.path, description)
+            try:
+                return await self._run_to_end(conversation, link, prompt, call_id=call_id, description=description)
+            finally:
+                await _finish(conversation.close())
         finally:
-            await _finish(conversation.close())
+            if copy is not None:
+                await _finish(copy.close())
 
     def _name_unused(self, profile: AgentProfile) -> None:
         """Tell the user, once in a session, that a definition says more than is used."""
@@ -108,13 +117,25 @@ class Delegation:
             text = say("agents.unused_fields", name=profile.name, count=count, origin=origin)
             self._session.publish(Noticed(text=text))
 
-    def _link_to(self, profile: AgentProfile, description: str) -> ParentLink:
-        parts, settings = self._parts, self._session.setting.config.agent
-        assert parts is not None
-        conversation, path = parts.conversation, self.tree.new_path(self.path, profile.name)
+    async def _open_copy(self, profile: AgentProfile) -> "WorkspaceCopy":
+        """Make the copy of the workspace that an isolated agent works in."""
+        from overt.app.subagents.workspace_copy import NESTED, open_copy  # late: 12 ms
+
+        workspace = self._connected().conversation.session_workspace
+        if workspace.copy is not None:
+            raise ToolError(NESTED.format(agent=profile.name), code="isolation")
+        return await open_copy(self._session.setting, workspace.shared)
+
+    def _connected(self) -> ParentParts:
+        assert self._parts is not None  # calls run only after the agent is open
+        return self._parts
+
+    def _link_to(self, profile: AgentProfile, writer: Writer, copy: "WorkspaceCopy | None") -> ParentLink:
+        parts, settings = self._connected(), self._session.setting.config.agent
+        conversation = parts.conversation
         return ParentLink(
-            path=path,
-            writer=Writer(path, description, parent=conversation.session_workspace.writer),
+            path=writer.path,
+            writer=writer,
             profile=profile,
             session=self._session,
             agent=conversation.agent,
@@ -126,6 +147,7 @@ class Delegation:
             redactor=parts.redactor,
             limits=parts.limits,
             max_depth=self._max_depth,
+            copy=copy or conversation.session_workspace.copy,
         )
 
     async def _run_to_end(
@@ -140,6 +162,7 @@ class Delegation:
             profile=link.profile.name,
             description=description,
             model=agent.spec.params.model,
+            isolated=link.profile.isolated,
         )
         self.tree.add(node, conversation)
         conversation.session_workspace.join(conversation.inbox.tell)
@@ -151,13 +174,16 @@ class Delegation:
                 call_id=call_id,
                 description=description,
                 model=node.model,
+                isolated=node.isolated,
             )
         )
-        end = TurnEnded(reason="interrupted")
+        end, changes = TurnEnded(reason="interrupted"), ""
         turn = conversation.prompt(prompt, origin=Origin(kind="model", where=self.path, detail="task"))
         try:
             await asyncio.wait([turn])
             end = turn.result()
+            if link.copy is not None and node.isolated:
+                changes = await self._settle_copy(link.copy, conversation, end, call_id)
         finally:
             if not turn.done():
                 conversation.interrupt()
@@ -176,7 +202,29 @@ class Delegation:
                     ms=round((monotonic() - started) * 1000),
                 )
             )
-        return _result(end, node, tokens=spent.input + spent.output)
+        return _result(end, node, changes, tokens=spent.input + spent.output)
+
+    async def _settle_copy(
+        self, copy: "WorkspaceCopy", conversation: "Conversation", end: TurnEnded, call_id: str
+    ) -> str:
+        """Keep what an isolated agent has changed, and apply it if it has finished and the user or the mode allows
+        that. Return what the model is told."""
+        from overt.app.subagents.copy_result import MergeParts, describe_stopped, merge_copy  # late: 3 ms
+
+        parts = self._connected()
+        await conversation.session_workspace.jobs.close()
+        if end.reason != "done":
+            return await describe_stopped(copy)
+        workspace, may_ask = parts.conversation.session_workspace, not parts.permissions.terms.dont_ask
+        merge = MergeParts(
+            workspace=workspace,
+            emit=self._session.emit,
+            ask=conversation.session.emit,
+            permissions=parts.permissions,
+            mailbox=parts.conversation.mailbox if workspace.shared.interactive and may_ask else None,
+            call_id=call_id,
+        )
+        return await merge_copy(copy, merge)
 
 
 class CallDelegation:
@@ -190,12 +238,14 @@ class CallDelegation:
         return await self._delegation.run(self._call_id, agent, prompt, description, rules=rules)
 
 
-def _result(end: TurnEnded, node: AgentNode, *, tokens: int) -> AgentResult:
+def _result(end: TurnEnded, node: AgentNode, changes: str, *, tokens: int) -> AgentResult:
+    """`changes` is what the model is told of the changes that an isolated agent has made."""
+    changes = f"\n[overt] {changes}" if changes else ""
     if end.reason in ("interrupted", "terminated"):
-        raise ToolError(say("agents.stopped_result", path=node.path, session=node.session), code="stopped")
+        raise ToolError(say("agents.stopped_result", path=node.path, session=node.session) + changes, code="stopped")
     if end.reason == "error":
-        raise ToolError(f"{node.path} failed: {end.text}", code="failed")
-    text = f"{ENDINGS[end.reason]}\n{end.text}" if end.reason in ENDINGS else end.text
+        raise ToolError(f"{node.path} failed: {end.text}{changes}", code="failed")
+    text = (f"{ENDINGS[end.reason]}\n{end.text}" if end.reason in ENDINGS else end.text) + changes
     return AgentResult(
         text=text, path=node.path, session=node.session, reason=end.reason, steps=end.steps, tokens=tokens
     )

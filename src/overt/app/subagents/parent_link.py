@@ -25,6 +25,7 @@ from overt.providers.model_choice import ChosenModel
 
 if TYPE_CHECKING:
     from overt.app.models.session_models import SessionModels
+    from overt.app.subagents.workspace_copy import WorkspaceCopy
 
 MAX_STEPS = 50
 """Steps of a sub-agent whose profile does not say how many it may take."""
@@ -43,7 +44,8 @@ class ParentLink(Struct, frozen=True, kw_only=True):
     """`path` is the place of the sub-agent in the tree; `session` and `agent` are those of its parent.
 
     `model` is what the profile or the settings name; if it is empty, the sub-agent uses `parent_model`. `max_depth` is
-    the depth at which agents start no further ones.
+    the depth at which agents start no further ones. An agent with a `copy` of the workspace works in that; unless its
+    profile is isolated, it is that of its parent.
     """
 
     path: str
@@ -59,6 +61,7 @@ class ParentLink(Struct, frozen=True, kw_only=True):
     redactor: Redactor
     limits: SessionLimits
     max_depth: int
+    copy: "WorkspaceCopy | None" = None
 
     @property
     def relative_path(self) -> str:
@@ -90,13 +93,16 @@ class ParentLink(Struct, frozen=True, kw_only=True):
     def limit_effects(self, effects: frozenset[Effect]) -> frozenset[Effect]:
         """Return what the sub-agent may hold of what its parent holds."""
         allowed = effects if self.profile.effects is None else effects & self.profile.effects
+        if self.copy is not None:
+            allowed -= {"mcp"}  # servers work in the workspace, and other agents use them too
         return allowed - {"delegate"} if self.path.count("/") >= self.max_depth else allowed
 
     def limit_steps(self, limits: Limits) -> Limits:
         return replace(limits, max_steps=self.profile.max_steps or MAX_STEPS)
 
     def make_permissions(self) -> PermissionState:
-        return self.permissions.for_agent(self.profile.rules, planning=self.profile.planning)
+        profile = self.profile
+        return self.permissions.for_agent(profile.rules, planning=profile.planning, isolated=self.copy is not None)
 
     async def choose_model(self, models: "SessionModels") -> ChosenModel:
         chosen = await models.find(self.model) if self.model else self.parent_model

@@ -45,6 +45,15 @@ BUILT_IN = (
         planning=True,
         origin="built-in",
     ),
+    AgentProfile(
+        name="worker",
+        description="works on any task in a copy of the workspace; its changes come back as a diff to approve",
+        addition="You work on one task for another agent, in a copy of the workspace that is yours alone. The files "
+        "that you change come back as a difference once you are done, commits and branches do not. Your last message "
+        "is all that the other agent reads: make it complete.",
+        isolated=True,
+        origin="built-in",
+    ),
 )
 INTERNAL = (
     AgentProfile(name="title", description="names a new session, with the small model"),

@@ -1,0 +1,276 @@
+"""What becomes of the changes of an isolated agent: a commit, and a diff that is approved or stays where it is."""
+
+import asyncio
+import os
+import stat
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from overt.agent.permission_settings import PermissionState
+from overt.app.permission_answers import Mailbox
+from overt.app.subagents.workspace_copy import CopyState, WorkspaceCopy
+from overt.core.capabilities import Change
+from overt.core.errors import OvertError, ToolError
+from overt.core.events import Emit, PermissionAsked, PermissionDecided
+from overt.core.ids import new_id
+from overt.core.messages import Call
+from overt.core.protocols import Answer, Journal
+from overt.core.views import Diffs, FileDiff
+from overt.lib.encoding import show_name
+from overt.lib.translations import say
+from overt.safety.rules import Subject, matching
+from overt.workspace.change_files import MAX_FILES
+from overt.workspace.contained_path import open_path
+from overt.workspace.copies.changed_files import CopyChange
+from overt.workspace.protected_places import require_unprotected
+from overt.workspace.read_file import MAX_TEXT, digest
+
+if TYPE_CHECKING:
+    from overt.app.session_workspace import SessionWorkspace
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Of all files that are applied together."""
+MOST_NAMED = 20
+MOST_DIFF = 4000
+"""Characters of the differences that the model is shown of files in conflict."""
+
+
+class MergeParts(Struct, frozen=True, kw_only=True):
+    """`workspace` and `emit` belong to the parent, into whose files the changes go; `ask` records in the session of the
+    agent, whose question it is. Without a `mailbox` there is nobody to ask."""
+
+    workspace: "SessionWorkspace"
+    emit: Emit
+    ask: Emit
+    permissions: PermissionState
+    mailbox: Mailbox | None
+    call_id: str
+
+
+class Selection(Struct, frozen=True, kw_only=True):
+    """The changes that can be applied, those in conflict, and the paths of others with the reason."""
+
+    changes: tuple[Change, ...]
+    conflicts: tuple[CopyChange, ...]
+    others: tuple[str, ...]
+    deletes: bool = False
+
+
+async def describe_stopped(copy: WorkspaceCopy) -> str:
+    """Keep the state of an agent that was stopped, and return for the model where it is."""
+    state = await copy.keep_state()
+    return f"{_summary(state)} {_where(state)}" if state.changes else ""
+
+
+async def merge_copy(copy: WorkspaceCopy, parts: MergeParts) -> str:
+    """Keep the state of an agent that has finished, and apply its changes if the user or the mode allows that. Return
+    for the model what was changed and where it is."""
+    state = await copy.keep_state()
+    if not state.changes:
+        return "It changed no files."
+    chosen = await asyncio.to_thread(_select, state, parts)
+    applied, verdict = await _apply(copy, chosen, parts)
+    lines = [f"{_summary(state)} {verdict}"]
+    if chosen.conflicts:
+        names = _listed([change.path for change in chosen.conflicts])
+        lines.append(
+            f"Conflicts, left as they are in the workspace, which was changed there meanwhile: {names}\n"
+            + await asyncio.to_thread(_conflict_diff, chosen.conflicts, parts.workspace.workspace.root)
+        )
+    if chosen.others:
+        lines.append(f"Not applied: {_listed(chosen.others)}")
+    if applied and not chosen.conflicts and not chosen.others:
+        copy.is_applied = True
+    if not copy.is_applied or state.in_git:
+        lines.append(_where(state) if state.kept or not chosen.changes else await _where_patch(state, chosen, parts))
+    return "\n".join(lines)
+
+
+async def _apply(copy: WorkspaceCopy, chosen: Selection, parts: MergeParts) -> tuple[bool, str]:
+    """Return whether the changes are in the workspace now, and how that came about."""
+    if not chosen.changes:
+        return False, "None of them was applied to the workspace."
+    paths = [change.path for change in chosen.changes]
+    clean = not chosen.conflicts and not chosen.deletes
+    decision = _decide(paths, parts.permissions, clean=clean)
+    if decision == "ask" and parts.mailbox is None:
+        why = "a conflict" if chosen.conflicts else "deleted files" if chosen.deletes else "this mode"
+        return False, f"Not applied: {why} needs the user, and the run is non-interactive."
+    if decision == "deny":
+        return False, "Not applied: the rules or the mode do not allow changes of files."
+    try:
+        if decision == "ask" and parts.mailbox is not None:
+            diffs = await _change(chosen.changes, parts, preview=True)
+            answer = await _ask(diffs, chosen, parts, parts.mailbox)
+            if answer.choice == "deny":
+                return False, f"Not applied: the user did not want it. {answer.reason}".rstrip()
+        await _change(chosen.changes, parts, preview=False)
+    except ToolError as error:
+        return False, f"Not applied: {error.message}"
+    return True, "Applied to the workspace; /undo takes it back." if parts.workspace.undo_enabled else "Applied."
+
+
+def _decide(paths: Sequence[str], permissions: PermissionState, *, clean: bool) -> str:
+    """Return `allow`, `ask` or `deny`. What conflicts or deletes is applied only if the user agrees."""
+    mode = permissions.effective_mode
+    subjects = [Subject(tool="edit", family="edit", values=(path,)) for path in paths]
+    if mode == "plan" or any(matching(permissions.rules, each, "deny") for each in subjects):
+        return "deny"
+    if not clean or any(matching(permissions.rules, each, "ask") for each in subjects):
+        return "ask"
+    allowed = mode in ("auto", "yolo") or all(matching(permissions.rules, each, "allow") for each in subjects)
+    return "allow" if allowed else "ask"
+
+
+async def _ask(diffs: tuple[FileDiff, ...], chosen: Selection, parts: MergeParts, mailbox: Mailbox) -> Answer:
+    """Put the difference to the user, as a question of the agent."""
+    conflicts = [show_name(change.path) for change in chosen.conflicts]
+    why = say("agents.copy_conflicts", paths=_listed(conflicts)) if conflicts else say("agents.copy_why")
+    question = PermissionAsked(
+        id=new_id(),
+        call=Call(id=parts.call_id, name="task", arguments="{}"),
+        headline=_listed([file.path for file in diffs]),
+        why=why,
+        view=Diffs(files=diffs),
+    )
+    parts.ask(question)
+    answer = await mailbox.ask(question)
+    decided = PermissionDecided(
+        call_id=parts.call_id,
+        verdict="deny" if answer.choice == "deny" else "allow",
+        rule="copy",
+        origin="mode",
+        by="person",
+        reason=answer.reason,
+    )
+    parts.ask(decided)
+    return answer
+
+
+async def _change(changes: Sequence[Change], parts: MergeParts, *, preview: bool) -> tuple[FileDiff, ...]:
+    """Write the changes as file tools do: with the old content stored for undo."""
+    diffs: list[FileDiff] = []
+    for start in range(0, len(changes), MAX_FILES):
+        journal = Journal()
+        files = parts.workspace.files(parts.call_id, journal, preview=preview)
+        diffs += await files.change(changes[start : start + MAX_FILES])
+        for fact in journal.facts:
+            parts.emit(fact)
+    return tuple(diffs)
+
+
+def _select(state: CopyState, parts: MergeParts) -> Selection:
+    """Read the new contents, and sort out what is not for the workspace. Blocking."""
+    ignored = frozenset(state.kept.ignored if state.kept else ())
+    changes: list[Change] = []
+    conflicts: list[CopyChange] = []
+    others: list[str] = []
+    size = 0
+    for change in state.changes:
+        size += change.size
+        if change.path in ignored:
+            others.append(f"{show_name(change.path)} (ignored by git)")
+        elif change.conflict:
+            conflicts.append(change)
+        elif why := "too large" if size > MOST_BYTES else _refusal(change, parts):
+            others.append(f"{show_name(change.path)} ({why})")
+        else:
+            changes.append(_read(change, parts.workspace.workspace.root))
+    deletes = any(change.raw is None for change in changes)
+    return Selection(changes=tuple(changes), conflicts=tuple(conflicts), others=tuple(others), deletes=deletes)
+
+
+def _refusal(change: CopyChange, parts: MergeParts) -> str:
+    """Why file tools would not make this change; empty if they would."""
+    if change.kind == "link":
+        return "a link"
+    if change.kind == "other" or change.size > MAX_TEXT:
+        return "no file that can be read" if change.kind == "other" else "too large"
+    workspace = parts.workspace.workspace
+    try:
+        with open_path(workspace, show_name(change.path), writing=True) as spot:
+            require_unprotected(workspace, spot)
+            is_regular = spot.stat is None or stat.S_ISREG(spot.stat.st_mode)
+            return "" if spot.real == change.path and is_regular else "something else is there in the workspace"
+    except OvertError as error:
+        return error.message.rstrip(".")
+
+
+def _read(change: CopyChange, root: str) -> Change:
+    base = digest(_content(os.path.join(root, change.path))) if change.existed else "absent"
+    path = show_name(change.path)
+    if change.kind == "deleted":
+        return Change(path=path, content=None, base=base)
+    return Change(path=path, content=None, base=base, raw=_content(change.source), executable=change.executable)
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(MAX_TEXT + 1)
+
+
+def _summary(state: CopyState) -> str:
+    ignored = frozenset(state.kept.ignored if state.kept else ())
+    names = [
+        show_name(change.path) + (" (deleted)" if change.kind == "deleted" else "" if change.existed else " (new)")
+        for change in state.changes
+        if change.path not in ignored
+    ]
+    text = f"It worked in a copy and changed {len(names)} {'file' if len(names) == 1 else 'files'}: {_listed(names)}."
+    return text if names else "It worked in a copy and changed no files but ignored ones."
+
+
+def _where(state: CopyState) -> str:
+    """Where the changes are, for the model."""
+    if state.kept is None:
+        return f"Its changes are kept in {state.folder}/upper ({state.why_not})."
+    text = f"Its state is the commit {state.kept.ref} (`git show` shows its changes, without commits of its own)."
+    if not state.kept.kept_ignored:
+        text += f" {len(state.kept.ignored)} files that git ignores are not in it."
+    if state.kept.left_out:
+        text += f" {_listed(state.kept.left_out)} did not fit in and are kept in {state.folder}/upper."
+    return text
+
+
+async def _where_patch(state: CopyState, chosen: Selection, parts: MergeParts) -> str:
+    """Outside of git, keep the difference as a patch among the outputs of the session."""
+    outputs = parts.workspace.outputs
+    if outputs is None:
+        return _where(state)
+    try:
+        diffs = await _change(chosen.changes, parts, preview=True)
+    except ToolError:
+        return _where(state)
+    spool = outputs.spool(head=1, tail=1)
+    for file in diffs:
+        old, new = f"a/{file.path}", f"b/{file.path}"
+        names = (
+            "/dev/null" if file.change == "created" else old,
+            "/dev/null" if file.change == "deleted" else new,
+        )
+        spool.feed(f"--- {names[0]}\n+++ {names[1]}\n{file.diff}".encode("utf-8", "replace"))
+    return f"{_where(state)} Its changes as a patch: {await asyncio.to_thread(outputs.save, spool)}."
+
+
+def _conflict_diff(conflicts: Sequence[CopyChange], root: str) -> str:
+    """The differences from the workspace as it is now to the copy."""
+    from overt.lib.diff import file_diff  # late: 0.3 ms
+
+    text = ""
+    for change in conflicts:
+        try:
+            old = _content(os.path.join(root, change.path)).decode("utf-8", "replace")
+            new = None if change.kind == "deleted" else _content(change.source).decode("utf-8", "replace")
+        except OSError:
+            continue
+        text += f"--- {show_name(change.path)}\n{file_diff(change.path, old, new).diff}"
+        if len(text) > MOST_DIFF:
+            return f"{text[:MOST_DIFF]}\n[...]"
+    return text.rstrip("\n")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
