@@ -176,6 +176,48 @@ def test_a_file_that_was_changed_meanwhile_is_shown_as_a_conflict_and_not_overwr
     assert show(folder, agent_refs(folder)[0], "f2.txt") == "theirs\n"
 
 
+def test_a_writer_cannot_change_the_repository_that_its_worktree_belongs_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main_folder, folder = tmp_path / "main", tmp_path / "w"
+    dirty_repository(main_folder)
+    git(main_folder, "worktree", "add", "-q", str(folder), "other")
+    before = snapshot(main_folder), snapshot(folder)
+    own = f"{main_folder}/.git"
+    command = (
+        f"git config a.b c; git update-ref refs/heads/evil HEAD; touch {own}/hooks/evil; rm -rf {own}; echo x > f0.txt"
+    )
+
+    async def main() -> None:
+        async with opened(folder, one_command_each([command]), monkeypatch, mode="review") as (conversation, _):
+            await conversation.prompt("go")
+
+    asyncio.run(main())
+    assert (snapshot(main_folder), snapshot(folder)) == before
+    assert show(folder, agent_refs(folder)[0], "f0.txt") == "x\n"
+
+
+def test_what_an_agent_had_changed_when_the_user_interrupts_everything_is_a_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "w"
+    dirty_repository(folder)
+    before = snapshot(folder)
+
+    async def main() -> None:
+        commands = ["echo half > f2.txt; echo half > f4.txt; sleep 600"]
+        async with opened(folder, one_command_each(commands), monkeypatch) as (conversation, _):
+            turn = conversation.prompt("go")
+            await written(conversation, "main/worker-1", "half\n", "f4.txt")
+            conversation.interrupt()
+            assert (await turn).reason == "interrupted"
+
+    asyncio.run(main())
+    assert snapshot(folder) == before
+    assert show(folder, agent_refs(folder)[0], "f2.txt") == "half\n"
+    assert left_copies() == []
+
+
 def test_outside_of_git_the_result_is_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "w"
     folder.mkdir()
