@@ -29,6 +29,11 @@ class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
     label: int = 0
     detail: str = ""
 
+    @property
+    def is_prompt(self) -> bool:
+        """True for what the user typed, and for the task that an agent gave to the one that it started."""
+        return self.kind == "user" or (self.kind == "model" and self.detail == "task")
+
 
 class SourceFile(Struct, frozen=True, kw_only=True):
     """A file whose text joins the context. `where` is how it is shown; not `whole`: it has more than was read.

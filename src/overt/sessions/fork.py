@@ -16,20 +16,24 @@ from overt.lib import atomic
 from overt.sessions.entries import VERSION, Entry, encode_line, move_line
 from overt.sessions.index import paths
 from overt.sessions.load import Loaded, load, open_regular
-from overt.sessions.names import file_name, id_of, utc_stamp
+from overt.sessions.names import file_name, id_of, project_folder, utc_stamp
 
 LONGEST = 64
 
 
-def fork(path: str, *, turn: int | None = None, id: str = "", overt: str = "") -> str:
-    """Return the path of the copy, which holds everything before turn `turn` + 1, or everything.
+def fork(path: str, *, turn: int | None = None, step: int | None = None, id: str = "", overt: str = "") -> str:
+    """Return the path of the copy, which holds everything before turn `turn` + 1, or everything; with a `step`, what
+    came before the next step of that turn, or of the last one.
 
-    A way back that was taken between the two is not part of the turn.
+    A way back that was taken between the two is not part of the turn. The copy of a sub-agent's session is an ordinary
+    session.
     """
     loaded = load(path)
-    copied_entries = _until(loaded, turn)
+    copied_entries = _until(loaded, turn, step)
     created, id = utc_stamp(), id or new_id()
-    header = replace(loaded.opened, id=id, format=VERSION, created=created, parent=loaded.id, overt=overt)
+    header = replace(
+        loaded.opened, id=id, format=VERSION, created=created, parent=loaded.id, overt=overt, agent_path=""
+    )
     first, chain = encode_line(header, seq=1, turn=0, step=0, chain=0)
     pieces = [first]
     seq = 2
@@ -42,7 +46,7 @@ def fork(path: str, *, turn: int | None = None, id: str = "", overt: str = "") -
         )
         pieces.append(copied)
         seq += 1
-    target = os.path.join(os.path.dirname(path), file_name(created, id))
+    target = os.path.join(project_folder(path), file_name(created, id))
     try:
         atomic.replace(target, b"".join(pieces))
     except OSError as error:
@@ -70,16 +74,26 @@ def free_id(data_dir: str, wanted: str) -> str:
     return wanted
 
 
-def _until(loaded: Loaded, turn: int | None) -> Sequence[Entry[Event]]:
+def _until(loaded: Loaded, turn: int | None, step: int | None) -> Sequence[Entry[Event]]:
     entries = loaded.entries
-    last = max((entry.turn for entry in entries if entry.agent == "main"), default=0)
-    if turn is None:
+    own = [entry for entry in entries if entry.agent == "main"]
+    last = max((entry.turn for entry in own), default=0)
+    if turn is None and step is None:
         return entries
+    turn = last if turn is None else turn
     if not 1 <= turn <= last:
         there = f"turns 1 to {last}" if last > 1 else "one turn" if last else "no turn yet"
         raise SessionError(f"Session {loaded.id} has {there}, so it cannot be forked at turn {turn}.", code="missing")
-    end = next((at for at, entry in enumerate(entries) if entry.agent == "main" and entry.turn > turn), len(entries))
-    return entries[:end]
+    steps = max((entry.step for entry in own if entry.turn == turn), default=0)
+    if step is not None and not 1 <= step <= steps:
+        raise SessionError(
+            f"Turn {turn} of session {loaded.id} has {steps} {'step' if steps == 1 else 'steps'}, so it cannot be "
+            f"forked at step {step}.",
+            code="missing",
+        )
+    after = (turn, steps if step is None else step)
+    end = next((entry for entry in own if (entry.turn, entry.step) > after), None)
+    return entries if end is None else entries[: entries.index(end)]
 
 
 def _goes_back(event: Event) -> bool:

@@ -28,7 +28,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     """`created` is what the clock said then, as `20260102T030405Z`; `changed` is when the file was last written.
 
     `title` is the name a person gave last, else the one a model found, else the first prompt. `parent` is the session
-    this one was forked from.
+    this one was forked from or, with an `agent_path`, the one that started this agent.
     """
 
     id: str
@@ -42,6 +42,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     model: str = ""
     size: int = 0
     parent: str = ""
+    agent_path: str = ""
 
 
 def list_sessions(data_dir: str, project: str | None = None) -> tuple[Summary, ...]:
@@ -186,6 +187,7 @@ def summary(path: str) -> Summary:
         model=next((name for e in reversed((*head, *tail)) if e.agent == "main" and (name := _model(e.data))), ""),
         size=facts.st_size,
         parent=opened.parent,
+        agent_path=opened.agent_path,
     )
 
 
@@ -237,8 +239,8 @@ def _title_at(file: BinaryIO, offset: int) -> TitleSet | None:
 
 
 def _prompted(event: Event) -> str:
-    """Return the user's prompt as a title, or an empty string for any other event."""
-    if not isinstance(event, UserSpoke) or event.message.origin.kind != "user":
+    """Return the prompt of the user, or of the agent that started this one, as a title; else an empty string."""
+    if not isinstance(event, UserSpoke) or not event.message.origin.is_prompt:
         return ""
     text = " ".join(event.message.text()[: 10 * _TITLE].split())
     return text if len(text) <= _TITLE else text[: _TITLE - 1] + "…"

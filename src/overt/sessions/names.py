@@ -25,11 +25,15 @@ def outputs_folder(data_dir: str) -> str:
     return os.path.join(data_dir, "output")
 
 
+def project_folder(path: str) -> str:
+    """The folder with the sessions of a project, from the path of a session of it or of a sub-agent's."""
+    folder = os.path.dirname(path)
+    return os.path.dirname(folder) if folder.endswith(AGENTS_SUFFIX) else folder
+
+
 def outputs_of(path: str) -> str:
     """The folder with the outputs of the session in a file."""
-    folder = os.path.dirname(path)
-    project_folder = os.path.dirname(folder) if folder.endswith(AGENTS_SUFFIX) else folder
-    data_dir = os.path.dirname(os.path.dirname(project_folder))
+    data_dir = os.path.dirname(os.path.dirname(project_folder(path)))
     return os.path.join(outputs_folder(data_dir), id_of(path))
 
 

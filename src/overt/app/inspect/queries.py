@@ -9,12 +9,14 @@ from overt.app.setting import Setting
 from overt.config.origin import explain
 from overt.config.paths import read_environment
 from overt.config.schema import SettingValue
+from overt.core.agents.agent_paths import path_order
 from overt.core.errors import OvertError
 from overt.core.events import Event, PrefixReset
 from overt.core.tool import Tool
 from overt.lib.translations import say
 from overt.sessions.entries import Entry
-from overt.sessions.index import Summary, delete, find_path, list_sessions
+from overt.sessions.index import Summary as Summary
+from overt.sessions.index import agent_paths, delete, find_path, list_sessions, summary_or_name
 from overt.sessions.load import load
 from overt.tools.registry import ToolRegistry
 
@@ -47,6 +49,13 @@ def tool_rows(extra: tuple[Tool, ...] = ()) -> tuple[ToolRow, ...]:
 
 def list_project_sessions(setting: Setting, *, everywhere: bool) -> tuple[Summary, ...]:
     return list_sessions(setting.environment.data_dir, None if everywhere else setting.roots.project)
+
+
+def list_agent_sessions(session: Summary) -> tuple[Summary, ...]:
+    """Return the sub-agents of a session, each before those that it has started."""
+    return tuple(
+        sorted(map(summary_or_name, agent_paths(session.path)), key=lambda agent: path_order(agent.agent_path))
+    )
 
 
 def session_entries(reference: str, setting: Setting) -> tuple[str, tuple[Entry[Event], ...], tuple[str, ...]]:

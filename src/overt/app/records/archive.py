@@ -61,9 +61,9 @@ def rename(setting: Setting, reference: str, name: str) -> tuple[str, str]:
     return id_of(path), title
 
 
-def fork_session(setting: Setting, reference: str, turn: int | None) -> str:
+def fork_session(setting: Setting, reference: str, turn: int | None, step: int | None = None) -> str:
     """The id of the copy."""
-    return id_of(fork(find_session(reference, setting), turn=turn, overt=__version__))
+    return id_of(fork(find_session(reference, setting), turn=turn, step=step, overt=__version__))
 
 
 def export_text(path: str, format: Format) -> str:

@@ -109,6 +109,8 @@ class ExportedSession(Struct, frozen=True, kw_only=True):
     project: str
     overt: str
     models: tuple[str, ...]
+    agent: str = ""
+    """The path of the agent whose session this is, if it is that of a sub-agent of `parent`."""
 
 
 class SessionExport(Struct, frozen=True, kw_only=True):
@@ -130,6 +132,7 @@ def build_export(entries: Sequence[Entry[Event]], opened: SessionOpened, damage:
         id=opened.id,
         title=builder.title or builder.first_prompt,
         parent=opened.parent,
+        agent=opened.agent_path,
         created=opened.created,
         workspace=opened.workspace,
         project=opened.project,
@@ -180,7 +183,7 @@ class _ExportBuilder:
                 self._end = ExportedEnd(reason=end.reason, text=end.text, steps=end.steps, ms=end.ms, usage=end.usage)
             case UserSpoke(message=message):
                 self._messages.append(_user_message(message, time, agent))
-                if message.origin.kind == "user":
+                if message.origin.is_prompt:
                     self.first_prompt = self.first_prompt or " ".join(message.text().split())[:120]
             case event:
                 if isinstance(event, Compacted):

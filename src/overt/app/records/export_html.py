@@ -28,7 +28,8 @@ def render_html(session: SessionExport) -> str:
     title = _words(about.title) or _words(about.id)
     facts = (
         ("export.id", about.id),
-        ("export.parent", about.parent),
+        ("export.agent", about.agent),
+        ("export.started_by" if about.agent else "export.parent", about.parent),
         ("export.created", format_stamp(about.created)),
         ("export.models", ", ".join(about.models)),
         ("export.folder", about.workspace),

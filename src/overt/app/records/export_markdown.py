@@ -11,7 +11,8 @@ def render_markdown(session: SessionExport) -> str:
     about = session.session
     facts = (
         ("export.id", f"`{about.id}`"),
-        ("export.parent", f"`{about.parent}`" if about.parent else ""),
+        ("export.agent", _code(about.agent) if about.agent else ""),
+        ("export.started_by" if about.agent else "export.parent", f"`{about.parent}`" if about.parent else ""),
         ("export.created", format_stamp(about.created)),
         ("export.models", ", ".join(map(_plain, about.models))),
         ("export.folder", _code(about.workspace) if about.workspace else ""),

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from time import localtime, strftime
 
 from overt.app.chat.notices import describe_budget
-from overt.app.inspect.queries import delete_session, list_project_sessions, session_entries
+from overt.app.inspect.queries import (
+    Summary,
+    delete_session,
+    list_agent_sessions,
+    list_project_sessions,
+    session_entries,
+)
 from overt.app.registries import Registries
 from overt.app.setting import Setting
 from overt.cli.output import plural, print_lines, setting_or_defaults_of, warn
@@ -53,7 +59,7 @@ COMMAND = CommandLine(
   list                     the newest first
   show ID                  what was said and done
   rename ID NAME           what it is called from now on
-  fork ID [--turn N]       a copy, up to the end of turn N
+  fork ID [--turn N] [--step N]  a copy, up to the end of turn N, or of a step of it
   export ID [-o FILE]      as Markdown, JSON or HTML
   delete ID                remove it, with what only it needed for undo
   search WORDS             the lines that hold all of the words, in prompts, replies, calls and results
@@ -63,7 +69,9 @@ COMMAND = CommandLine(
         FOLDER,
         Flag("--all", "list, search, check: of every project"),
         Flag("--json", "list, show, search, check: machine-readable"),
+        Flag("--agents", "list: the sub-agents of each session too; their ids open them as any session"),
         Flag("--turn N", "fork: the last turn of the copy"),
+        Flag("--step N", "fork: the last step of that turn in the copy"),
         Flag("--format FORMAT", f"export: {', '.join(FORMATS)}", choices=FORMATS),
         Flag("-o, --output FILE", "export: to a file, which may set the format"),
     ),
@@ -91,7 +99,7 @@ def run(argv: list[str], registries: Registries) -> int:
 def _act(action: str, words: list[str], args: ParsedCommandLine) -> int:
     setting, mistake = setting_or_defaults_of(args)  # a broken configuration hides no session
     if action == "list":
-        _list(setting, everywhere=args.switch("all"), as_json=args.switch("json"))
+        _list(setting, args)
         return 0
     if action == "show":
         return _show(words[0], setting, as_json=args.switch("json"))
@@ -113,26 +121,31 @@ def _act(action: str, words: list[str], args: ParsedCommandLine) -> int:
             id, name = archive.rename(setting, words[0], " ".join(words[1:]))
             print_lines([f"{id} is called {name} now"])
         case "fork":
-            print(archive.fork_session(setting, words[0], args.number("turn")))
+            print(archive.fork_session(setting, words[0], args.number("turn"), args.number("step")))
         case _:
             text = archive.export_session(setting, words[0], format=args.text("format"), target=args.text("output"))
             sys.stdout.write(text if not text or text.endswith("\n") else f"{text}\n")
     return 0
 
 
-def _list(setting: Setting, *, everywhere: bool, as_json: bool) -> None:
+def _list(setting: Setting, args: ParsedCommandLine) -> None:
+    everywhere = args.switch("all")
     rows = list_project_sessions(setting, everywhere=everywhere)
     if not rows:
         where = "" if everywhere else " in this project (--all looks at every one)"
         warn(f"there is no session yet{where}")
     for row in rows:
-        if as_json:
-            print(printable(row))
-            continue
-        when = strftime("%Y-%m-%d %H:%M", localtime(row.changed))
-        turns = f"{row.turns:3} {'turn ' if row.turns == 1 else 'turns'}"
-        forked = f"  (fork of {row.parent})" if row.parent else ""
-        print(visible(f"{row.id}  {when}  {turns}  {row.model:24.24}  {row.title}{forked}"))
+        for each in (row, *(list_agent_sessions(row) if args.switch("agents") else ())):
+            print(printable(each) if args.switch("json") else visible(_session_line(each)))
+
+
+def _session_line(row: Summary) -> str:
+    when = strftime("%Y-%m-%d %H:%M", localtime(row.changed))
+    if row.agent_path:
+        return f"{'  ' * row.agent_path.count('/')}{row.id}  {when}  {row.agent_path}  {row.model}  {row.title}"
+    turns = f"{row.turns:3} {'turn ' if row.turns == 1 else 'turns'}"
+    forked = f"  (fork of {row.parent})" if row.parent else ""
+    return f"{row.id}  {when}  {turns}  {row.model:24.24}  {row.title}{forked}"
 
 
 def _show(reference: str, setting: Setting, *, as_json: bool) -> int:
@@ -176,7 +189,7 @@ def _words(event: Event, finished: ToolFinished | None) -> str:
         case UserSpoke(message=message) if message.origin.kind in ALONG:
             return f"  + {attachment_words(event)}"
         case UserSpoke(message=message):
-            return f"\n› {message.text()}" if message.origin.kind == "user" else message.text()
+            return f"\n› {message.text()}" if message.origin.is_prompt else message.text()
         case Replied(message=message):
             return message.text()
         case ToolStarted(call=call, headline=headline):
