@@ -102,8 +102,12 @@ class Command(Struct, frozen=True, kw_only=True):
 def require_session_file(conversation: "Conversation", command: str) -> str:
     """Return the path of the session file, or raise an error that names the command that needs it."""
     if not conversation.path or not os.path.exists(conversation.path):
-        raise OvertError(say("session.no_file", what=command))
+        raise no_session_file(command)
     return conversation.path
+
+
+def no_session_file(command: str) -> OvertError:
+    return OvertError(say("session.no_file", what=command))
 
 
 def offer_words(*words: str) -> Complete:

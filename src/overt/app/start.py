@@ -95,6 +95,7 @@ async def open_conversation(
         ),
         library=library,
         profile=identity.profile,
+        earlier=resumed.agents if resumed else (),
     )
     web = WebAccess(models, redactor, emit=session.emit)
     services = AgentServices(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 PLACEHOLDERS = (
     *("model", "provider", "mode", "sandbox", "used", "limit", "percent", "cost", "session_cost", "budget"),
-    *("cache", "session_cache", "jobs", "branch", "offline", "title", "turn"),
+    *("cache", "session_cache", "jobs", "agents", "branch", "offline", "title", "turn"),
 )
 """What a person's own status line may name, each in braces."""
 
@@ -18,7 +18,8 @@ class Gauges(NamedTuple):
     `cost` is of the last turn and `session_cost` of the whole session in US dollars, None where no price is known;
     with `unpriced`, requests without a price came on top, and with `estimated` some broke off before the server had
     counted them. `spend_limit` is in dollars too, 0 if there is none. `cache` and `session_cache` are the shares of the
-    prompt tokens that came from the server's cache. `offline` says why nothing leaves the machine.
+    prompt tokens that came from the server's cache. `offline` says why nothing leaves the machine. `agents` counts the
+    sub-agents that run.
     """
 
     model: str
@@ -36,6 +37,7 @@ class Gauges(NamedTuple):
     cache: float | None = None
     session_cache: float | None = None
     jobs: int = 0
+    agents: int = 0
     branch: str = ""
     offline: str = ""
     title: str = ""

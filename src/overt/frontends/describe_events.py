@@ -6,6 +6,7 @@ A style is one of the terminal chat's (`dim`, `bold`, `warn`, `error` or none); 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from overt.core.agents.agent_events import AgentEnded, AgentStarted
 from overt.core.events import (
     BudgetSet,
     Compacted,
@@ -25,6 +26,7 @@ from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.chat.trust_question import TrustQuestion
+    from overt.core.questions import FormAsked
 
 ALONG = ("file", "environment")
 """The kinds of origin of such messages."""
@@ -68,6 +70,14 @@ def describe_event(event: Event) -> Notice | None:
             from overt.app.chat.notices import describe_budget  # late: 1.3 ms
 
             return Notice(describe_budget(event))
+        case AgentStarted():
+            from overt.app.chat.notices import describe_agent_start  # late: 1.3 ms
+
+            return Notice(describe_agent_start(event))
+        case AgentEnded(reason=reason):
+            from overt.app.chat.notices import describe_agent_end  # late: 1.3 ms
+
+            return Notice(describe_agent_end(event), "info" if reason == "done" else "warning")
         case PrefixReset(cause=cause):
             return Notice(say("turn.reset", cause=cause))
         case Retried(attempt=attempt, attempts=attempts, wait=wait, reason=reason):
@@ -109,6 +119,15 @@ def headline_words(asked: PermissionAsked, clean: Callable[[str], str]) -> str:
 
     A command that is shown whole below is left out. `clean` makes words of others harmless.
     """
+    return who_asks(asked, _headline_words(asked, clean), clean)
+
+
+def who_asks(asked: "PermissionAsked | FormAsked", words: str, clean: Callable[[str], str]) -> str:
+    """Put the path of the sub-agent that asks before a question."""
+    return words if asked.agent == "main" else say("ask.by_agent", who=clean(asked.agent), question=words)
+
+
+def _headline_words(asked: PermissionAsked, clean: Callable[[str], str]) -> str:
     if words := change_words(asked, clean):
         return words
     shown_below = isinstance(asked.view, Plain) and asked.view.text.replace("\n", ", ") == asked.headline.replace(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from overt.core.agents.agent_events import AgentCharged, AgentEnded, AgentStarted
 from overt.core.events import Event, ModelSet, ModeSet, PrefixSet, RequestSent, SessionOpened, ToolFinished, TurnStarted
 from overt.core.history import History, Mark, fold, fold_all, heal
 from overt.core.spending.spend import Spend, fold_spend
@@ -14,7 +15,8 @@ class ResumedSession(Struct, frozen=True, kw_only=True):
     """`history` already holds the `healing` outcomes; they are recorded before the session continues.
 
     `turn` and `step` are the last that were used. `provider` and `model` are the last that were chosen or used.
-    `last` is the last request that was sent, `marks` where each turn began. `spend` counts all agents.
+    `last` is the last request that was sent, `marks` where each turn began. `spend` counts all agents, and `agents` is
+    what was recorded of sub-agents.
     """
 
     history: History
@@ -29,6 +31,7 @@ class ResumedSession(Struct, frozen=True, kw_only=True):
     last: RequestSent | None = None
     marks: tuple[Mark, ...] = ()
     spend: Spend = Spend()
+    agents: tuple[Event, ...] = ()
 
 
 def resume(entries: Sequence[Entry[Event]], *, agent: str = "main") -> ResumedSession:
@@ -75,6 +78,9 @@ def resume(entries: Sequence[Entry[Event]], *, agent: str = "main") -> ResumedSe
         last=last,
         marks=tuple(marks),
         spend=session_spend(entries),
+        agents=tuple(
+            entry.data for entry in entries if isinstance(entry.data, AgentStarted | AgentCharged | AgentEnded)
+        ),
     )
 
 

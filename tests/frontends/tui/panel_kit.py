@@ -6,6 +6,7 @@ from typing import Any
 from tests.fakes.commands import BUILT_IN
 
 from overt.app.inspect.inspector_values import (
+    AgentListing,
     Changes,
     Contents,
     ContextPiece,
@@ -24,8 +25,11 @@ from overt.app.inspect.inspector_values import (
 from overt.app.inspect.permissions import RecordedDecision
 from overt.app.models.model_list import ModelListing, ModelRow
 from overt.app.records.context_view import RequestView
+from overt.app.subagents.tree import AgentNode
+from overt.core.agents.profile import AgentProfile
 from overt.core.capabilities import JobOutput, JobState
 from overt.core.settings import Price
+from overt.core.spending.spend import Totals
 from overt.core.spending.usage import Usage
 from overt.core.views import Todo
 from overt.frontends.tui import panels
@@ -142,6 +146,25 @@ def model(provider: str, name: str, *, wants: str = "", price: Price | None = No
     )
 
 
+def agent(path: str, **more: Any) -> AgentNode:
+    name = path.rpartition("/")[2]
+    return AgentNode(path=path, session=f"id-{name}", session_path=f"/agents/{name}", profile="explore", **more)
+
+
+AGENTS = AgentListing(
+    (
+        agent(
+            "main/explore-1",
+            description="Find the parser",
+            steps=12,
+            spent=Totals(requests=12, input=33_000, output=1_000, cost=0.02),
+            calls={"1": "grep def parse"},
+        ),
+        agent("main/explore-1/general-1", description=f"写测试 {EVIL}", state="asking", steps=2),
+        agent("main/general-2", description="Count", state="failed", steps=1),
+    ),
+    (AgentProfile(name="explore", description=f"searches {EVIL}", origin="built-in"),),
+)
 JOBS = (
     JobState(id="job-1", command="npm run dev", state="running", size=2345, seconds=74, ready="http://localhost:3000"),
     JobState(id="job-2", command=f"make {EVIL}", state="exited", code=2, size=120, seconds=3.2),
@@ -187,6 +210,7 @@ DECIDED = (
 )
 FILLED: dict[str, list[tuple[PanelRequest, object]]] = {
     "context": [(PanelRequest("context"), contents())],
+    "agents": [(PanelRequest("agents"), AGENTS)],
     "jobs": [(PanelRequest("jobs"), JobListing(JOBS))],
     "todos": [(PanelRequest("todos"), Todos(TODOS))],
     "sessions": [

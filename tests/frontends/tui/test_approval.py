@@ -72,8 +72,8 @@ def test_a_change_is_shown_whole_with_line_numbers() -> None:
 
 def test_who_asks_is_named() -> None:
     approval = Approval(asked(agent="main/explore-1"))
-    assert lines(approval.opening(80))[0] == "? explore-1 · bash wants to run:"
-    assert panel(approval)[0] == "explore-1 · Allow bash?"
+    assert lines(approval.opening(80))[0] == "? main/explore-1 asks: bash wants to run:"
+    assert panel(approval)[0] == "main/explore-1 asks: Allow bash?"
 
 
 def test_the_words_that_make_it_dangerous_are_marked() -> None:
@@ -235,7 +235,7 @@ def test_a_long_path_in_the_panel_is_cut_and_never_reaches_the_margin() -> None:
     view = Diffs(files=(FileDiff(path=path, diff="", change="created"),))
     rows = lines(Approval(asked(path, view=view, call=call("write"), agent="explore-1")).draw(40, 9, place="1 of 2")[0])
 
-    assert rows[0].startswith("explore-1 · Create y once")
+    assert rows[0].startswith("explore-1 asks: Create y once")
     assert [row for row in rows[1:-2] if not row.startswith("    ")] == []
     assert len(rows) <= 5
 
@@ -349,7 +349,7 @@ def test_several_are_answered_in_order() -> None:
     once = Answer(choice="once")
     assert seen == [
         "  │ one", "Allow bash?  1 of 3", ("q1", once),
-        "  │ two", "explore-1 · Allow bash?  2 of 3", ("q2", once),
+        "  │ two", "main/explore-1 asks: Allow bash?  2 of 3", ("q2", once),
         "  │ three", "Allow bash?  3 of 3", ("q3", once),
     ]  # fmt: skip
     assert (approvals.current, approvals.draw(80, 5)) == (None, ([], None))

@@ -128,7 +128,7 @@ def test_it_speaks_chinese(chinese: None) -> None:
 
 def test_every_placeholder_that_may_be_named_is_filled() -> None:
     assert tuple(sorted(PLACED)) == tuple(sorted(PLACEHOLDERS))
-    full = USUAL._replace(offline="set", title="the cart", spend_limit=5.0)
+    full = USUAL._replace(offline="set", title="the cart", spend_limit=5.0, agents=3)
     assert {name: plain(status_row(full, 99, template=f"{{{name}}}")) for name in PLACEHOLDERS} == {
         "model": "fake-model",
         "provider": "vendor",
@@ -143,6 +143,7 @@ def test_every_placeholder_that_may_be_named_is_filled() -> None:
         "cache": "80%",
         "session_cache": "50%",
         "jobs": "2",
+        "agents": "3",
         "branch": "main",
         "offline": "offline",
         "title": "the cart",

@@ -1,5 +1,6 @@
-"""One line for a person about an event: a new spend limit, a compaction."""
+"""One line for a person about an event: a new spend limit, a compaction, a sub-agent that comes or goes."""
 
+from overt.core.agents.agent_events import AgentEnded, AgentStarted
 from overt.core.events import BudgetSet, Compacted
 from overt.core.spending.cost import dollars
 from overt.lib.translations import say
@@ -15,6 +16,24 @@ def describe_compaction(event: Compacted) -> str:
     count, pruned = event.end - event.start, len(event.pruned)
     what = say("compaction.done.summary", count=count) if event.summary else say("compaction.done.pruned", count=pruned)
     return say("compaction.done", before=short_count(event.before), after=short_count(event.after), what=what)
+
+
+def describe_agent_start(event: AgentStarted) -> str:
+    what = event.description or event.profile
+    return say("agents.started", path=event.agent, what=" ".join(what.split()))
+
+
+def describe_agent_end(event: AgentEnded) -> str:
+    """`main/explore-1 done · 12 steps · 34k tokens · $0.02`."""
+    figures = agent_figures(event.steps, event.usage.input + event.usage.output, event.cost)
+    return " · ".join((f"{event.agent} {say(f'agents.ended.{event.reason}')}", *figures))
+
+
+def agent_figures(steps: int, tokens: int, cost: float | None) -> tuple[str, ...]:
+    """What an agent has used; a cost that is not known, or nothing, is left out."""
+    counted = say("agents.step" if steps == 1 else "agents.steps", count=steps)
+    spent = (f"${cost:.4f}" if cost < 0.01 else f"${cost:,.2f}") if cost else ""
+    return tuple(filter(None, (counted, say("agents.tokens", count=short_count(tokens)), spent)))
 
 
 def short_count(tokens: int) -> str:

@@ -1,6 +1,7 @@
 """A request for the context inspector and `/context`: the next one as things stand, or one that was sent."""
 
 import asyncio
+from collections.abc import Sequence
 
 from msgspec import json
 
@@ -19,6 +20,7 @@ from overt.core.protocols import Wire
 from overt.core.requests import Request
 from overt.core.spending.usage import Usage
 from overt.lib.translations import say
+from overt.providers.wires import WireKind
 from overt.sessions.load import load
 
 
@@ -26,7 +28,7 @@ async def request_contents(conversation: Conversation, number: int) -> Contents:
     """Return a request by its number; any number that is not above 0 means the next request."""
     if number <= 0:
         return _contents(await next_request(conversation), await asyncio.to_thread(_count, conversation))
-    return await asyncio.to_thread(_earlier, conversation, number)
+    return await asyncio.to_thread(lambda: _earlier(_open(conversation), number))
 
 
 async def request_body(conversation: Conversation, number: int) -> RequestBody:
@@ -36,6 +38,20 @@ async def request_body(conversation: Conversation, number: int) -> RequestBody:
     else:
         rebuilt = await asyncio.to_thread(lambda: _rebuild(_open(conversation), number))
         body = rebuilt.request.body()
+    return _lay_out(body)
+
+
+def recorded_contents(path: str, wires: Sequence[WireKind], number: int) -> Contents:
+    """Return a request that a session file records, by its number, or the last one."""
+    return _earlier(_read(path, wires), number)
+
+
+def recorded_body(path: str, wires: Sequence[WireKind], number: int) -> RequestBody:
+    opened = _read(path, wires)
+    return _lay_out(_rebuild(opened, number or measure_cache(opened.entries).requests).request.body())
+
+
+def _lay_out(body: bytes) -> RequestBody:
     return RequestBody(json.format(body, indent=2).decode("utf-8", "replace"))
 
 
@@ -102,9 +118,9 @@ def _contents(request: RequestView, sent: int) -> Contents:
     return Contents(request=request, sent=sent, pieces=tuple(pieces))
 
 
-def _earlier(conversation: Conversation, number: int) -> Contents:
-    opened = _open(conversation)
-    return _contents(describe_request(opened, _rebuild(opened, number)), measure_cache(opened.entries).requests)
+def _earlier(opened: OpenedSession, number: int) -> Contents:
+    sent = measure_cache(opened.entries).requests
+    return _contents(describe_request(opened, _rebuild(opened, number or sent)), sent)
 
 
 def _rebuild(opened: OpenedSession, number: int) -> RebuiltRequest:
@@ -122,8 +138,9 @@ def _count(conversation: Conversation) -> int:
 def _open(conversation: Conversation) -> OpenedSession:
     if not conversation.path:
         raise SessionError(say("session.no_file", what="/context"), code="missing")
-    loaded = load(conversation.path)
-    wires = conversation.setting.registries.wires
-    return OpenedSession(
-        path=conversation.path, id=loaded.id, entries=loaded.entries, damage=loaded.damage, wires=wires
-    )
+    return _read(conversation.path, conversation.setting.registries.wires)
+
+
+def _read(path: str, wires: Sequence[WireKind]) -> OpenedSession:
+    loaded = load(path)
+    return OpenedSession(path=path, id=loaded.id, entries=loaded.entries, damage=loaded.damage, wires=tuple(wires))

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from overt.app.inspect.permissions import RecordedDecision
     from overt.app.models.model_list import ModelListing
     from overt.app.records.context_view import RequestView
+    from overt.app.subagents.tree import AgentNode
+    from overt.core.agents.profile import AgentProfile
+    from overt.core.events import Event
     from overt.sessions.index import Summary
 
 
@@ -19,6 +22,28 @@ class JobListing(NamedTuple):
     """Background commands, the newest first, those that run before those that have ended."""
 
     jobs: tuple[JobState, ...]
+
+
+class AgentListing(NamedTuple):
+    """The sub-agents of the session, each before those that it has started, and what can be started."""
+
+    agents: "tuple[AgentNode, ...]"
+    profiles: "tuple[AgentProfile, ...]"
+
+
+class AgentEvents(NamedTuple):
+    """What happened to an agent from event number `start` on, in its own session."""
+
+    agent: "AgentNode"
+    start: int
+    events: "tuple[Event, ...]"
+
+
+class ForkedAgent(NamedTuple):
+    """A copy of an agent's session. `session` is its id."""
+
+    agent: "AgentNode"
+    session: str
 
 
 class Todos(NamedTuple):

@@ -30,6 +30,7 @@ def read_gauges(conversation: Conversation) -> Gauges:
         cache=spend.turn.cached_share,
         session_cache=spend.session.cached_share,
         jobs=sum(job.state == "running" for job in conversation.session_workspace.list_jobs()),
+        agents=len(conversation.agents.running()) if conversation.agents else 0,
         branch=_branch(conversation).name(),
         offline=conversation.offline,
         title=history.title or _prompt_title(conversation),

@@ -1,7 +1,7 @@
 """Starts the sub-agents of one agent, waits for them and ends them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -11,15 +11,16 @@ from overt.agent.permission_settings import PermissionState
 from overt.app.limits.session_limits import SessionLimits
 from overt.app.models.session_models import SessionModels
 from overt.app.session import MAIN, Session
+from overt.app.subagents.earlier_agents import restore_agents
 from overt.app.subagents.parent_link import ParentLink
 from overt.app.subagents.profiles import AgentLibrary
-from overt.app.subagents.tree import AgentNode, AgentTree, NodeState
+from overt.app.subagents.tree import AgentNode, AgentTree, state_after
 from overt.core.agents.agent_events import AgentEnded, AgentStarted
 from overt.core.agents.profile import AgentProfile
 from overt.core.agents.writer import Writer
 from overt.core.capabilities import AgentResult
 from overt.core.errors import OvertError, ToolError
-from overt.core.events import Noticed, TurnEnded
+from overt.core.events import Event, Noticed, TurnEnded
 from overt.core.settings import Rule
 from overt.core.text_fragments import Origin
 from overt.lib.redaction.redact import Redactor
@@ -50,7 +51,8 @@ class ParentParts(Struct, frozen=True, kw_only=True):
 
 class Delegation:
     """The sub-agents of one agent. `open_agent` opens the conversation of one; `parent` is the link to the agent's own
-    parent, None for the main agent of a session. `profile` is the agent's own, None for the usual main agent."""
+    parent, None for the main agent of a session. `profile` is the agent's own, None for the usual main agent. `earlier`
+    is what a resumed session has recorded of sub-agents."""
 
     def __init__(
         self,
@@ -60,9 +62,10 @@ class Delegation:
         *,
         library: AgentLibrary,
         profile: AgentProfile | None,
+        earlier: Sequence[Event] = (),
     ) -> None:
         self.profile = profile
-        self.tree = parent.tree if parent else AgentTree(session.id, library)
+        self.tree = parent.tree if parent else AgentTree(session.id, library, restore_agents(earlier, session.path))
         self.path = parent.path if parent else MAIN
         self._session = session
         self._open_agent = open_agent
@@ -190,7 +193,7 @@ class Delegation:
                 conversation.session_workspace.end_jobs()  # at once: closing waits for records first
                 await _finish(asyncio.wait([turn]))
             conversation.session_workspace.leave_claims()
-            self.tree.end(path, _state_of(end))
+            self.tree.end(path, state_after(end.reason))
             spent = session.spend.session
             self._session.emit(
                 AgentEnded(
@@ -249,12 +252,6 @@ def _result(end: TurnEnded, node: AgentNode, changes: str, *, tokens: int) -> Ag
     return AgentResult(
         text=text, path=node.path, session=node.session, reason=end.reason, steps=end.steps, tokens=tokens
     )
-
-
-def _state_of(end: TurnEnded) -> NodeState:
-    if end.reason in ("interrupted", "terminated"):
-        return "stopped"
-    return "failed" if end.reason in ("error", "storm") else "done"
 
 
 async def _finish(work: Awaitable[object]) -> None:

@@ -1,13 +1,15 @@
 """The tree of sub-agents below one session: what each is doing, and how the user stops or steers it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.core.agents.agent_paths import path_order
 from overt.core.errors import OvertError
 from overt.core.events import (
+    EndReason,
     Event,
     PermissionAsked,
     PermissionDecided,
@@ -28,7 +30,10 @@ NodeState = Literal["running", "asking", "done", "stopped", "failed"]
 
 
 class AgentNode(Struct, frozen=True, kw_only=True):
-    """One sub-agent as the user sees it. `activity` is what it does now: a call, or empty while the model thinks."""
+    """One sub-agent as the user sees it. `calls` are those that run and `questions` those that wait, by id.
+
+    `session_path` is empty if the session is not beside that of the tree, as in a fork.
+    """
 
     path: str
     session: str
@@ -39,8 +44,14 @@ class AgentNode(Struct, frozen=True, kw_only=True):
     state: NodeState = "running"
     steps: int = 0
     spent: Totals = Totals()
-    activity: str = ""
+    calls: dict[str, str] = {}
+    questions: frozenset[str] = frozenset()
     isolated: bool = False
+
+    @property
+    def activity(self) -> str:
+        """What it does now: the call that was started last, or an empty string while the model thinks."""
+        return next(reversed(self.calls.values()), "")
 
     @property
     def depth(self) -> int:
@@ -52,20 +63,23 @@ class AgentNode(Struct, frozen=True, kw_only=True):
 
 
 class AgentTree:
-    """All sub-agents that a session has started in this process, at any depth, in the order of their start. `library`
-    holds the agents that there are to start."""
+    """All sub-agents of a session, at any depth. `earlier` are those that it had before it was resumed. `library` holds
+    the agents that there are to start."""
 
-    def __init__(self, root: str, library: "AgentLibrary") -> None:
+    def __init__(self, root: str, library: "AgentLibrary", earlier: Iterable[AgentNode] = ()) -> None:
         """`root` is the id of the session."""
         self.root = root
         self.library = library
-        self._nodes: dict[str, AgentNode] = {}
+        self._nodes: dict[str, AgentNode] = {node.path: node for node in earlier}
         self._conversations: dict[str, Conversation] = {}
         self._names: dict[str, int] = {}
+        for path in self._nodes:
+            stem, _, number = path.rpartition("-")
+            self._names[stem] = max(self._names.get(stem, 0), int(number) if number.isdecimal() else 0)
 
     def __iter__(self) -> Iterator[AgentNode]:
         """Give the nodes with each agent before those that it has started."""
-        return iter(sorted(self._nodes.values(), key=lambda node: _order(node.path)))
+        return iter(sorted(self._nodes.values(), key=lambda node: path_order(node.path)))
 
     def new_path(self, parent: str, profile: str) -> str:
         """Return a path that no agent of this session has had: `main/explore-2`."""
@@ -80,10 +94,18 @@ class AgentTree:
     def end(self, path: str, state: NodeState) -> None:
         """Note that an agent has ended. What it has spent and its session stay in the tree."""
         self._conversations.pop(path, None)
-        self._nodes[path] = replace(self._nodes[path], state=state, activity="")
+        self._nodes[path] = replace(self._nodes[path], state=state, calls={}, questions=frozenset())
 
     def find(self, path: str) -> AgentNode | None:
         return self._nodes.get(path)
+
+    def resolve(self, reference: str) -> AgentNode:
+        """Return an agent by its path or, if that is clear, the end of its path: `explore-1` for `main/explore-1`."""
+        matches = [node for path, node in self._nodes.items() if path == reference or path.endswith(f"/{reference}")]
+        exact = [node for node in matches if node.path == reference]
+        if len(exact or matches) != 1:
+            raise OvertError(say("agents.unknown_path", path=reference))
+        return (exact or matches)[0]
 
     def conversation(self, path: str) -> "Conversation | None":
         """Return the live conversation of an agent, or None if it has ended."""
@@ -118,25 +140,33 @@ class AgentTree:
         return conversation
 
 
-def _order(path: str) -> list[tuple[str, int]]:
-    """Sort siblings by name and number, so that `explore-10` comes after `explore-9`."""
-    parts = (part.rpartition("-") for part in path.split("/"))
-    return [(name, int(number) if number.isdigit() else 0) for name, _, number in parts]
-
-
 def _follow(node: AgentNode, event: Event) -> AgentNode:
     match event:
         case RequestSent(purpose="step"):
-            return replace(node, steps=node.steps + 1, activity="")
+            return replace(node, steps=node.steps + 1)
         case ToolStarted(call=call, headline=headline):
-            return replace(node, activity=f"{call.name} {headline}".strip())
-        case ToolFinished():
-            return replace(node, activity="")
-        case PermissionAsked() | FormAsked():
-            return replace(node, state="asking")
-        case PermissionDecided() | FormClosed():
-            return replace(node, state="running")
+            return replace(node, calls=node.calls | {call.id: f"{call.name} {headline}".strip()})
+        case ToolFinished(result=result):
+            return replace(node, calls={id: text for id, text in node.calls.items() if id != result.call_id})
+        case PermissionAsked(call=call):
+            return _ask(node, node.questions | {call.id})
+        case FormAsked(id=id):
+            return _ask(node, node.questions | {id})
+        case PermissionDecided(call_id=id) | FormClosed(id=id):
+            return _ask(node, node.questions - {id})
         case TurnEnded():
-            return replace(node, activity="")
+            return _ask(replace(node, calls={}), frozenset())
         case _:
             return node
+
+
+def _ask(node: AgentNode, questions: frozenset[str]) -> AgentNode:
+    state: NodeState = ("asking" if questions else "running") if node.is_live else node.state
+    return replace(node, state=state, questions=questions)
+
+
+def state_after(reason: EndReason) -> NodeState:
+    """Return the state of an agent whose turn ended for this reason."""
+    if reason in ("interrupted", "terminated"):
+        return "stopped"
+    return "failed" if reason in ("error", "storm") else "done"

@@ -13,7 +13,7 @@ from overt.app.diagnostics.event_loop import run_async
 from overt.app.options import Options
 from overt.app.session import MAIN, follow
 from overt.app.start import open_conversation
-from overt.core.agents.agent_events import AgentStarted
+from overt.core.agents.agent_events import AgentEnded, AgentStarted
 from overt.core.codec import printable
 from overt.core.errors import OvertError
 from overt.core.events import Compacted, EndReason, Event, Noticed, Replied, Retried, ToolFinished, TurnEnded, UserSpoke
@@ -139,12 +139,14 @@ def tell(event: Event, narrator: "Narrator | None" = None) -> None:
     verbose = narrator is not None
     for line in narrator.narrate(event) if narrator else ():
         _warn(line)
-    if event.agent != MAIN:
+    if event.agent != MAIN and not isinstance(event, AgentStarted | AgentEnded):
         return
     match event:
         case Noticed(level="info") if not verbose:
             pass
-        case Noticed() | Retried() | Compacted():
+        case AgentStarted() | AgentEnded() if not verbose:
+            pass
+        case Noticed() | Retried() | Compacted() | AgentStarted() | AgentEnded():
             notice = describe_event(event)
             _warn(notice.text if notice else "")
         case Replied(finish="interrupted", message=partial) if partial.parts:

@@ -22,14 +22,17 @@ from overt.app.chat.chat_preferences import start
 from overt.app.custom.typed_lines import expand_note, names_command
 from overt.app.inspect.queries import colour_wanted
 from overt.app.options import Options
+from overt.app.session import MAIN
 from overt.app.setting import Setting, read_setting
-from overt.app.slash_command import Action
+from overt.app.slash_command import Action, CommandOutcome
 from overt.app.start import open_conversation
+from overt.core.agents.agent_events import AgentEnded
+from overt.core.agents.agent_paths import is_below
 from overt.core.errors import ConfigError, OvertError
 from overt.core.events import EndReason, Event, PermissionAsked, TurnEnded
 from overt.core.protocols import Answer
-from overt.core.questions import FormAnswer, FormAsked, QuestionForm
-from overt.frontends.describe_events import always_words, takes_session
+from overt.core.questions import FormAnswer, FormAsked
+from overt.frontends.describe_events import always_words, takes_session, who_asks
 from overt.frontends.plain.draw import Ink, draw_question
 from overt.frontends.plain.screen import Screen
 from overt.frontends.plain.trust import ask_trust
@@ -155,21 +158,34 @@ class PlainChat:
         if not names_command(text):
             self._turn(lambda: self._conversation.prompt(text))
             return True
+        done = self._run_command(text)
+        if done.play:
+            self._turn(done.play)
+        return done.action is not Action.LEAVE
+
+    def _run_command(self, text: str) -> CommandOutcome:
+        """Run a slash command and print its lines. One that fails prints why and comes to nothing."""
         try:
             done = self._thread.call(self._conversation.commands.run(self._conversation, text))
             if done.action is Action.NEW:
                 self._begin_anew(done.resume)
         except OvertError as error:
             self._print(self._ink("error", say("prefix.error", text=visible(error.message))))
-            return True
+            return CommandOutcome()
         except KeyboardInterrupt:
             self._print(say("turn.interrupted"))
-            return True
+            return CommandOutcome()
         for line in done.lines:
             self._print(visible(line))
-        if done.play:
-            self._turn(done.play)
-        return done.action is not Action.LEAVE
+        return done
+
+    def _runs_in_turn(self, text: str) -> bool:
+        """True for a command that may run beside a turn. Any other line is for the model, `/exit` too."""
+        if not names_command(text):
+            return False
+        commands = self._conversation.commands
+        command = commands.get(commands.parse(text)[0])
+        return command is not None and command.anytime and command.name != "exit"
 
     def _begin_anew(self, resume: str = "") -> None:
         """The old conversation is given up only when the new one stands."""
@@ -224,7 +240,9 @@ class PlainChat:
             self._listening = bool(line)
             later, text = line.startswith("+"), line.removeprefix("+").strip()
             inbox = self._conversation.inbox
-            if text:
+            if not later and self._runs_in_turn(text):
+                self._run_command(text)
+            elif text:
                 self._thread.call_soon(inbox.queue if later else inbox.steer, text)
 
     def _show(self, event: "Event | OvertError") -> None:
@@ -233,15 +251,23 @@ class PlainChat:
             return
         sys.stdout.write(self._screen.feed(event))
         sys.stdout.flush()
+        if isinstance(event, PermissionAsked | FormAsked) and self._is_over(event):
+            return
         if isinstance(event, PermissionAsked):
             try:
                 self._thread.call_soon(self._conversation.answer, event.id, self._ask(event))
             except KeyboardInterrupt:
                 self._thread.call_soon(self._conversation.interrupt)
         elif isinstance(event, FormAsked):
-            self._thread.call_soon(self._conversation.answer_form, event.id, self._ask_form(event.form))
+            self._thread.call_soon(self._conversation.answer_form, event.id, self._ask_form(event))
         elif isinstance(event, TurnEnded):
             self._settling = event.reason == "interrupted"
+
+    def _is_over(self, question: PermissionAsked | FormAsked) -> bool:
+        """True if the agent that asks has been stopped while another question was on the screen."""
+        return any(
+            isinstance(item, AgentEnded) and is_below(question.agent, item.agent) for item in tuple(self._wake.items)
+        )
 
     def _ask(self, question: PermissionAsked) -> Answer:
         self._print(draw_question(question, self._ink, width=os.get_terminal_size(sys.stdout.fileno()).columns))
@@ -270,7 +296,7 @@ class PlainChat:
                 case _:
                     continue
 
-    def _ask_form(self, form: QuestionForm) -> FormAnswer:
+    def _ask_form(self, question: FormAsked) -> FormAnswer:
         from overt.app.chat.browser import open_page  # late: 0.3 ms
         from overt.frontends.plain.forms import FormDialog  # late: 0.2 ms
 
@@ -279,7 +305,9 @@ class PlainChat:
         dialog = FormDialog(
             self._answered, self._print, lambda url: open_page(url, workspace), ink=self._ink, width=width
         )
-        return dialog.fill(form)
+        if question.agent != MAIN:
+            self._print(self._ink("bold", who_asks(question, "", visible)))
+        return dialog.fill(question.form)
 
     def _answered(self, prompt: str) -> str | None:
         """A line that does not join the history of prompts; None where there is no more input."""

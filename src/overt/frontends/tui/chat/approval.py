@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal
 
+from overt.core.agents.agent_events import AgentEnded
+from overt.core.agents.agent_paths import is_below
 from overt.core.events import Event, Noticed, PermissionAsked, PermissionDecided, ToolFinished, TurnEnded, UserSpoke
 from overt.core.protocols import Answer
 from overt.core.questions import FormAnswer, FormAsked, FormClosed
@@ -21,8 +23,8 @@ from overt.frontends.describe_events import (
     headline_words,
     permission_lines,
     takes_session,
+    who_asks,
 )
-from overt.frontends.tui.chat.live_region import label
 from overt.frontends.tui.chat.view_rows import file_head, view_rows
 from overt.frontends.tui.composer import emacs
 from overt.frontends.tui.composer.buffer import Buffer
@@ -78,7 +80,7 @@ class Approval:
         asked = self.question
         head = headline_words(asked, one_line)
         inner = max(room - len(LINE.text), NARROWEST)
-        rows = wrap((Span("? ", "bold accent"), *label(asked.agent), Span(head, "bold")), room, rest=(INDENT,))
+        rows = wrap((Span("? ", "bold accent"), Span(head, "bold")), room, rest=(INDENT,))
         rows += _edged(asked.view, asked.hazards, inner)
         for line in permission_lines(asked):
             rows += _ours(line.text, room, line.style)
@@ -100,8 +102,8 @@ class Approval:
             return self._draw_reason(self._reason.now, room, most)
         asked = self.question
         words = change_words(asked, one_line) or say("tui.ask.allow", tool=one_line(asked.call.name))
+        words = who_asks(asked, words, one_line)
         head = row(
-            *label(asked.agent),
             *cut((Span(words, "bold accent"),), room),
             Span(f"  {place}", "dim") if place else "",
             Span(f"  {self.hint}", "warn") if self.hint else "",
@@ -221,6 +223,8 @@ class Approvals:
                 )
             case FormClosed(id=id):
                 self._keep(lambda asked: asked.id != id)
+            case AgentEnded(agent=ended):
+                self._keep(lambda asked: not is_below(asked.agent, ended))
             case TurnEnded(agent=agent):  # every form is closed by an event of its own
                 self._keep(lambda asked: isinstance(asked, FormAsked) or agent not in ("main", asked.agent))
             case ToolFinished() | Noticed() | UserSpoke() if self.current is not None:

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from overt.app.options import Options
+from overt.core.agents.agent_events import AgentEnded, AgentStarted
 from overt.core.errors import OvertError
 from overt.core.events import (
     EndReason,
@@ -24,6 +25,7 @@ from overt.core.events import (
 from overt.core.messages import Image
 from overt.core.settings import Mode
 from overt.core.status_values import Gauges
+from overt.frontends.tui.agents.live_agents import read_running_agents
 from overt.frontends.tui.chat.background import Background
 from overt.frontends.tui.chat.command_runner import CommandRunner
 from overt.frontends.tui.chat.completion import CompletionRequests
@@ -31,6 +33,7 @@ from overt.frontends.tui.chat.modal_panel import Modal, ModalPanel
 from overt.frontends.tui.chat.prompt_queue import Prompt, PromptQueue
 from overt.frontends.tui.chat.startup import Startup
 from overt.frontends.tui.chat.status import status_row
+from overt.frontends.tui.chat.streamed_answer import AnswerMarkdown
 from overt.frontends.tui.chat.transcript import RecordedEvent, Transcript
 from overt.frontends.tui.chat.view_rows import words_rows
 from overt.frontends.tui.composer.composer import Composer
@@ -43,10 +46,8 @@ from overt.lib.text import visible
 from overt.lib.translations import say
 
 if TYPE_CHECKING:
-    from overt.app.chat.citations import Citations
     from overt.app.conversation import Conversation
     from overt.frontends.session_thread import SessionItem
-    from overt.frontends.tui.markdown.markdown import Markdown
 
 TICK = 0.1
 TWICE = 1.0
@@ -56,7 +57,7 @@ HINTED = 3.0
 LONGEST = 1000
 """Rows that one line of ours may take."""
 CYCLE: dict[Mode, Mode] = {"review": "auto", "auto": "plan", "plan": "review", "yolo": "review"}
-GAUGED = (TurnStarted, Replied, ToolFinished, ModeSet)
+GAUGED = (TurnStarted, Replied, ToolFinished, ModeSet, AgentStarted, AgentEnded)
 """Events after which the status line may read differently."""
 PANELS = {"ctrl-o": "details", "ctrl-t": "todos"}
 WALKING = ("up", "down", "shift-up", "shift-down", "ctrl-p", "ctrl-n", "alt-<", "alt->")
@@ -71,6 +72,7 @@ class Chat:
         self.options = options
         self.background = Background(wake)
         self.composer = Composer(placeholder="")
+        self.markdown = AnswerMarkdown(lambda: self.background.current.workspace, lambda: terminal.links)
         self.transcript = self._transcript()
         self.completion = CompletionRequests(self)
         self.command_runner = CommandRunner(self)
@@ -78,7 +80,6 @@ class Chat:
         self.prompt_queue = PromptQueue(self, first)
         self.modal_panel = ModalPanel(self)
         self.gauges: Gauges | None = None
-        self._citing: Citations | None = None
         self._blind = ""
         self._hint = ""
         self._hint_until = 0.0
@@ -141,23 +142,15 @@ class Chat:
         self.transcript.mode = gauges.mode
 
     def _transcript(self) -> Transcript:
-        return Transcript(lambda: self.terminal.columns, self._markdown, cost=self._cost)
-
-    def _markdown(self) -> "Markdown":
-        if self._citing is None:
-            from overt.app.chat.citations import Citations  # late: 4 ms
-
-            self._citing = Citations(self.background.current.workspace)
-        from overt.frontends.tui.markdown.markdown import Markdown  # late: 2 ms
-
-        return Markdown(cites=self._citing, links=self.terminal.links)
+        return Transcript(lambda: self.terminal.columns, self.markdown, cost=self._cost)
 
     def _cost(self, _end: TurnEnded) -> float | None:
         return self.gauges.cost if self.gauges else None
 
     def begin_anew(self) -> None:
         """Another conversation: nothing of the one before is shown as its own."""
-        self.transcript, self._citing, self._blind = self._transcript(), None, ""
+        self.transcript, self._blind = self._transcript(), ""
+        self.markdown.forget()
         self.terminal.commit([BLANK])
 
     def replay(self, entries: Sequence[RecordedEvent]) -> None:
@@ -218,9 +211,15 @@ class Chat:
                 self.terminal.clear()
             case "ctrl-o" | "ctrl-t":
                 self.command_runner.panel(PANELS[key.name])
+            case "down" if self._agents_run and self.composer.empty and not self.composer.searching:
+                self.command_runner.panel("agents")
             case _:
                 return False
         return True
+
+    @property
+    def _agents_run(self) -> bool:
+        return bool(self.transcript.live.agents.nodes) and not self.modal_panel.is_form
 
     def _compose(self, key: Key) -> None:
         searching, before = self.composer.searching, self.composer.now
@@ -387,6 +386,8 @@ class Chat:
         if self._hint and now >= self._hint_until:
             self._hint = ""
         self.command_runner.tick(now)
+        if self.transcript.live.agents.is_due(now):
+            self.background.read(read_running_agents, self.transcript.live.agents.update)
 
 
 def _read_gauges(conversation: "Conversation") -> Gauges:

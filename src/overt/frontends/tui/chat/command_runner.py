@@ -140,7 +140,7 @@ class CommandRunner:
         from overt.frontends.tui.panels.pager import PanelInputs  # late: 1.1 ms
 
         commands = chat.background.conversation.commands.listed()
-        inputs = PanelInputs(details=chat.transcript.details, commands=commands)
+        inputs = PanelInputs(chat.transcript.details, commands, chat.markdown)
         self._inspect(open_panel(name, inputs, chat.options.registries.panels))
 
     def _page(self, lines: Sequence[str]) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from overt.core.questions import FieldProblem, FormAnswer, FormAsked
+from overt.frontends.describe_events import who_asks
 from overt.frontends.describe_forms import on_one_line, problem_words
 from overt.frontends.tui.chat.form_fields import FieldEditor, make_editor
-from overt.frontends.tui.chat.live_region import label
 from overt.frontends.tui.terminal.keyboard import Key
 from overt.frontends.tui.terminal.rows import Row, Span, columns, cut, pad, row, wrap
 from overt.frontends.tui.terminal.verbatim_text import chop, harmless
@@ -47,8 +47,8 @@ class FormPanel:
 
     def opening(self, room: int) -> list[Row]:
         asked = self.question
-        head = Span(say("form.asks", who=on_one_line(asked.form.who)), "bold")
-        rows = wrap((Span("? ", "bold accent"), *label(asked.agent), head), room, rest=(INDENT,))
+        head = who_asks(asked, say("form.asks", who=on_one_line(asked.form.who)), on_one_line)
+        rows = wrap((Span("? ", "bold accent"), Span(head, "bold")), room, rest=(INDENT,))
         rows += _words(asked.form.message, room)
         rows += _address(asked.form.url, room)
         self._widths = [columns(each) for each in rows]

@@ -1,5 +1,6 @@
 """What of a turn still moves: what is waited for, thought, written and run right now, as a fold over events."""
 
+from overt.core.agents.agent_events import AgentStarted
 from overt.core.events import (
     CallStreamed,
     Event,
@@ -17,6 +18,7 @@ from overt.core.events import (
     TurnStarted,
 )
 from overt.core.questions import FormAsked, FormClosed
+from overt.frontends.tui.agents.live_agents import LiveAgents
 from overt.frontends.tui.terminal.formats import clock, size
 from overt.frontends.tui.terminal.rows import Row, Span, cut, row
 from overt.frontends.tui.terminal.verbatim_text import one_line
@@ -43,6 +45,8 @@ class Running:
         self.since = since
         self.line = ""
         self.asking = False
+        self.delegated = False
+        """A sub-agent works on it, which has a row of its own."""
 
 
 class Voice:
@@ -62,6 +66,8 @@ class Live:
     def __init__(self) -> None:
         self._voices: dict[str, Voice] = {}
         self._running: dict[tuple[str, str], Running] = {}
+        self.agents = LiveAgents()
+        self.esc_interrupts = True
 
     @property
     def animated(self) -> bool:
@@ -72,12 +78,17 @@ class Live:
     def forget(self) -> None:
         self._voices.clear()
         self._running.clear()
+        self.agents = LiveAgents()
 
     # ── events ───────────────────────────────────────────────────────────────────────────────────────────
 
     def feed(self, event: Event, now: float) -> None:
         agent = event.agent
+        self.agents.feed(event)
         match event:
+            case AgentStarted(call_id=call_id):
+                if tool := self._running.get((agent.rpartition("/")[0], call_id)):
+                    tool.delegated = True
             case TurnStarted():
                 self._voices[agent] = Voice(now)
             case RequestSent(params=params):
@@ -143,13 +154,15 @@ class Live:
         for agent, voice in self._voices.items():
             heads += [(each, ()) for each in self._voiced(agent, voice, spin, columns, now)]
         for tool in self._running.values():
-            if not tool.asking:
+            if not tool.asking and not (tool.delegated and self.agents.nodes):
                 heads.append(
                     (
                         _tool(tool, spin, columns, now),
                         row(INDENT, Span(one_line(tool.line), "dim")) if tool.line else (),
                     )
                 )
+        below_heads = self.agents.rows(columns, max(most - min(len(heads), most // 2), 1), spin) if most > 0 else []
+        most -= len(below_heads)
         if len(heads) > most:
             hidden = len(heads) - max(most - 1, 0)
             heads = [*heads[: max(most - 1, 0)], (row(Span(say("tui.live.more", count=hidden), "dim")), ())][:most]
@@ -160,7 +173,7 @@ class Live:
             if below and spare > 0:
                 rows.append(cut(below, columns))
                 spare -= 1
-        return rows
+        return [*rows, *below_heads]
 
     def _voiced(self, agent: str, voice: Voice, spin: str, columns: int, now: float) -> list[Row]:
         who = label(agent)
@@ -185,13 +198,13 @@ class Live:
         silent = now - voice.heard
         if silent < (LULL if voice.speaking else PATIENCE):
             lasts = voice.speaking and now - voice.since >= PATIENCE
-            return [_busy(who, spin, clock(now - voice.since))] if lasts else []
+            return [self._busy(who, spin, clock(now - voice.since))] if lasts else []
         words = say("tui.live.waiting", model=visible(voice.model)) if voice.model else say("tui.live.working")
-        return [_busy(who, spin, f"{words} {clock(silent)}")]
+        return [self._busy(who, spin, f"{words} {clock(silent)}")]
 
-
-def _busy(who: Row, spin: str, words: str) -> Row:
-    return row(*who, Span(spin, "accent"), Span(f" {words} · {say('tui.live.esc')}", "dim"))
+    def _busy(self, who: Row, spin: str, words: str) -> Row:
+        esc = f" · {say('tui.live.esc')}" if self.esc_interrupts else ""
+        return row(*who, Span(spin, "accent"), Span(f" {words}{esc}", "dim"))
 
 
 def label(agent: str) -> Row:

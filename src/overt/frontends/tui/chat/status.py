@@ -15,8 +15,8 @@ NARROW = 8
 FULL, NEARLY = 0.75, 0.8
 """Shares of the window and of the spend limit from which on they are shown as a warning."""
 
-ORDER = ("badge", "model", "mode", "sandbox", "offline", "context", "cost", "cache", "jobs", "branch", "hint")
-FIRST_TO_GO = ("hint", "branch", "cache", "offline", "safe", "session", "jobs", "tokens", "cost", "sandbox")
+ORDER = ("badge", "model", "mode", "sandbox", "offline", "context", "cost", "cache", "agents", "jobs", "branch", "hint")
+FIRST_TO_GO = ("hint", "branch", "cache", "offline", "safe", "session", "jobs", "tokens", "cost", "sandbox", "agents")
 """What gives way when the row is too long: whole parts, and of a part what is least of use."""
 
 
@@ -49,6 +49,7 @@ def _row(gauges: Gauges, gone: set[str], badge: str, hint: str) -> Row:
         "context": _context(gauges, tokens="tokens" not in gone),
         "cost": _cost(gauges, session="session" not in gone),
         "cache": [_cache(gauges)],
+        "agents": [_agents(gauges)],
         "jobs": [_jobs(gauges)],
         "branch": [Span(_line(gauges.branch), "muted")],
         "hint": [Span(_line(hint), "muted")],
@@ -126,6 +127,12 @@ def _jobs(gauges: Gauges) -> Span:
     return Span(say("tui.status.job" if gauges.jobs == 1 else "tui.status.jobs", count=gauges.jobs), "accent")
 
 
+def _agents(gauges: Gauges) -> Span:
+    if not gauges.agents:
+        return Span("")
+    return Span(say("tui.status.agent" if gauges.agents == 1 else "tui.status.agents", count=gauges.agents), "accent")
+
+
 # ── a person's own line ──────────────────────────────────────────────────────────────────────────────────
 
 
@@ -156,6 +163,7 @@ PLACED: dict[str, Callable[[Gauges], Span]] = {
     "cache": lambda gauges: Span(_percent(gauges.cache), "muted"),
     "session_cache": lambda gauges: Span(_percent(gauges.session_cache), "muted"),
     "jobs": lambda gauges: Span(str(gauges.jobs) if gauges.jobs else "", "accent"),
+    "agents": lambda gauges: Span(str(gauges.agents) if gauges.agents else "", "accent"),
     "branch": lambda gauges: Span(_line(gauges.branch), "muted"),
     "offline": _offline,
     "title": lambda gauges: Span(_line(gauges.title), "muted"),

@@ -1,9 +1,12 @@
 """An answer as it is written: whole blocks are given once, and the blank rows between them with the second."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from overt.frontends.tui.terminal.rows import BLANK, Row
+
+if TYPE_CHECKING:
+    from overt.app.chat.citations import Citations
 
 
 class Streamed(Protocol):
@@ -13,6 +16,28 @@ class Streamed(Protocol):
     def take(self, columns: int) -> list[Row]: ...
     def tail(self, columns: int, most: int) -> list[Row]: ...
     def end(self, columns: int) -> list[Row]: ...
+
+
+class AnswerMarkdown:
+    """Makes the Markdown of each answer. Its citations are looked up in the workspace of the conversation."""
+
+    def __init__(self, workspace: Callable[[], str], links: Callable[[], bool]) -> None:
+        self._workspace = workspace
+        self._links = links
+        self._citations: Citations | None = None
+
+    def forget(self) -> None:
+        """Another conversation is open, which may have another workspace."""
+        self._citations = None
+
+    def __call__(self) -> Streamed:
+        if self._citations is None:
+            from overt.app.chat.citations import Citations  # late: 4 ms
+
+            self._citations = Citations(self._workspace())
+        from overt.frontends.tui.markdown.markdown import Markdown  # late: 2 ms
+
+        return Markdown(cites=self._citations, links=self._links())
 
 
 class StreamedAnswer:

@@ -71,7 +71,7 @@ class Transcript:
         self.answer = ""
         """The last answer, as the model wrote it."""
         self._columns, self._markdown, self._cost = columns, markdown, cost
-        self._live = Live()
+        self.live = Live()
         self._details = DetailLog()
         self._out: list[Row] = []
         self._above: tuple[Kind, bool] | None = None
@@ -92,18 +92,18 @@ class Transcript:
     @property
     def animated(self) -> bool:
         """Whether the tail changes as time goes by; while it is false nothing needs to be drawn without an event."""
-        return self._live.animated
+        return self.live.animated
 
     def feed(self, event: Event, now: float) -> list[Row]:
         """The rows that are to be printed for good because of this event, often none."""
         self._fold(event, now)
-        self._live.feed(event, now)
+        self.live.feed(event, now)
         out, self._out = self._out, []
         return out
 
     def tail(self, columns: int, most: int, now: float) -> list[Row]:
         """What moves, for the live region: at most so many rows, a blank one first where it does not just go on."""
-        moving = self._live.rows(columns, max(most - 1, 1), now)
+        moving = self.live.rows(columns, max(most - 1, 1), now)
         answering, room = self._answering, most - 1 - len(moving) - bool(moving)
         answer = answering.tail(columns, room) if answering and room > 0 else []
         rows = [*answer, *([BLANK] if answer and moving else []), *moving]
@@ -139,7 +139,7 @@ class Transcript:
         self._close(None)
         rows += self._out
         self._out = []
-        self._live.forget()
+        self.live.forget()
         if not left_out:
             return rows
         rows = rows[-ROWS:]

@@ -16,7 +16,7 @@ KEYS = {
         "send", "newline", "history", "complete", "mode", "details", "todos", "editor", "image", "stash", "redraw",
         "suspend", "rewind", "quit",
     ),
-    "working": ("steer", "queue", "interrupt"),
+    "working": ("steer", "queue", "interrupt", "agents"),
     "asked": ("once", "session", "always", "no", "no_at_once"),
     "signs": ("slash", "at", "shell", "note", "question"),
 }  # fmt: skip

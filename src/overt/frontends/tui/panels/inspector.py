@@ -9,7 +9,7 @@ from overt.frontends.tui.terminal.rows import Row
 
 ENDING = ("close", "slash")
 """Requests with which a panel is over; for `slash` the chat then runs the text as if it had been typed."""
-ACTING = ("stop", "revoke")
+ACTING = ("stop", "revoke", "agent_stop", "agent_steer", "agent_fork")
 """Requests that change something: none takes the place of another that waits."""
 
 

@@ -18,6 +18,7 @@ from overt.lib.translations import say
 
 if TYPE_CHECKING:
     from overt.app.slash_command import Command
+    from overt.frontends.tui.chat.streamed_answer import Streamed
 
 Lay = Callable[[int], Sequence[Row]]
 """Lines that are made for so many columns."""
@@ -48,11 +49,19 @@ class Screenful(NamedTuple):
     cursor: tuple[int, int] | None = None
 
 
+def make_markdown() -> "Streamed":
+    """Markdown without links and citations."""
+    from overt.frontends.tui.markdown.markdown import Markdown  # late: 2 ms
+
+    return Markdown(links=False)
+
+
 class PanelInputs(NamedTuple):
-    """What of the chat a panel may show: the details of its transcript, and the commands."""
+    """What of the chat a panel may show: the details of its transcript, the commands, and Markdown as it draws it."""
 
     details: Lay = lambda _columns: ()
     commands: Sequence["Command"] = ()
+    markdown: "Callable[[], Streamed]" = make_markdown
 
 
 class PanelRequest(NamedTuple):
@@ -296,6 +305,11 @@ class Pager:
         self._typing: InputLine | None = None
         self._searched = ""
         self._said = ""
+
+    @property
+    def typing(self) -> bool:
+        """True while the user types what to search for."""
+        return self._typing is not None
 
     def load(self) -> list[PanelRequest]:
         return [PanelRequest(self._query)] if self._query else []
