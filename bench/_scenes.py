@@ -1,4 +1,4 @@
-"""The three prompts whose screens are worth a picture: a long answer, an edit, a dangerous command."""
+"""The prompts whose screens are worth a picture: a long answer, an edit, a dangerous command, three agents at work."""
 
 from tests.fakes.model_server import FakeCall, Turn
 
@@ -80,3 +80,76 @@ DANGER = Exchange(
         Turn(text="Then I leave both as they are."),
     ),
 )
+
+
+def _task(agent: str, description: str, prompt: str) -> FakeCall:
+    return FakeCall(name="task", arguments={"agent": agent, "description": description, "prompt": prompt})
+
+
+def _read(*paths: str) -> tuple[FakeCall, ...]:
+    return tuple(FakeCall(name="read", arguments={"path": path}) for path in paths)
+
+
+def _used(tokens: int) -> dict[str, int]:
+    return {"prompt_tokens": tokens, "completion_tokens": tokens // 20, "total_tokens": tokens + tokens // 20}
+
+
+ROUNDING = "Find every place where money is rounded or turned into a float. Answer with path:line and what is wrong."
+TESTS = "Run the tests and say which modules have none."
+DOCS = "Compare README.md with the code 代码. Name what is not true any more."
+DELEGATE = Exchange(
+    "Check the shop from three sides before the release",
+    (
+        Turn(
+            text="Three agents look at it at the same time.",
+            calls=(
+                _task("explore", "Find wrong rounding", ROUNDING),
+                _task("general", "Run the tests", TESTS),
+                _task("explore", "检查文档 README", DOCS),
+            ),
+        ),
+        Turn(text="All three are back: one rounding error, no failing test."),
+    ),
+)
+AGENTS = {
+    ROUNDING: (
+        Turn(
+            text="First the modules that hold prices.",
+            calls=(FakeCall(name="grep", arguments={"pattern": "float|round", "path": "shop"}),),
+            usage=_used(5400),
+        ),
+        Turn(calls=_read("shop/orders.py", "shop/cart.py"), usage=_used(6100)),
+        Turn(
+            reasoning="The cart is exact. The invoice goes through float.",
+            text="""## Rounding
+
+- `shop/orders.py:9` turns the sum into a `float` before the tax is added, so cents are lost.
+- `shop/cart.py:25` is **exact**: it adds `Decimal` values and rounds nothing.
+
+| place | type | exact |
+|---|---|---|
+| `shop/cart.py:25` | `Decimal` | yes |
+| `shop/orders.py:9` | `float` | no |
+
+The tax itself is a `float` as well: `shop/orders.py:5`. It would have to become a `Decimal` before the sum
+can be exact, and the result be rounded once, at the end of `invoice`, half up as invoices are.
+"""
+            + "\n\nNothing else in the shop handles money." * 60,
+            chunk=40,
+            delay=0.6,
+        ),
+    ),
+    TESTS: (
+        Turn(calls=_read("tests/test_cart.py"), usage=_used(5200)),
+        Turn(
+            calls=(FakeCall(name="bash", arguments={"command": "python -m unittest -q; sleep 60"}),),
+            usage=_used(5900),
+        ),
+        Turn(text="All tests pass."),
+    ),
+    DOCS: (
+        Turn(calls=_read("README.md"), usage=_used(5100)),
+        Turn(reasoning="The README says that there are no dependencies. " * 200, chunk=20, delay=0.3),
+    ),
+}
+"""The task of each agent → its turns. The last one takes longer than it takes to look at the tree."""

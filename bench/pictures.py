@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from tests.fakes.model_server import ModelServer, Recorded, Turn
 
-from bench._scenes import ANSWER, DANGER, EDIT
+from bench._scenes import AGENTS, ANSWER, DANGER, DELEGATE, EDIT
 from bench._shop import Exchange, make_project, others, session
 from bench._svg import GROUND, Background, Feed, Screen, svg
 
@@ -90,14 +90,19 @@ class Playing:
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
+        self.agents: dict[str, list[Turn]] = {}
 
     def add(self, exchange: Exchange) -> str:
         self.turns = list(exchange.turns)
+        self.agents = {task: list(turns) for task, turns in AGENTS.items()}
         return exchange.prompt
 
     def choose(self, request: Recorded, _number: int) -> Turn:
         if TITLE.encode() in request.body:
             return Turn(text="Prices and orders")
+        first = next((message["content"] for message in request.json()["messages"] if message["role"] == "user"), "")
+        if first in self.agents:
+            return self.agents[first].pop(0)
         return self.turns.pop(0) if self.turns else Turn(text="That is all.")
 
 
@@ -132,6 +137,10 @@ class Player:
         """Until the screen shows it and has come to rest."""
         self._read(lambda: any(wanted in line for line in self.screen.display), wanted)
         self.rest()
+
+    def see(self, wanted: str) -> None:
+        """Until the screen shows it. What moves on it does not come to rest."""
+        self._read(lambda: any(wanted in line for line in self.screen.display), wanted)
 
     def rest(self) -> None:
         while self._more(QUIET):
@@ -238,6 +247,23 @@ def take(stage: Stage, script: Playing, size: tuple[int, int], background: Backg
         player.type(DOWN)
         player.until("+     total = float(")
         player.picture("rewind")
+    take_agents(stage, script, size, background)
+
+
+def take_agents(stage: Stage, script: Playing, size: tuple[int, int], background: Background) -> None:
+    """Three agents at work: below the conversation, as a tree, and one of them opened."""
+    with playing(stage, "--yolo", size=size, background=background) as player:
+        player.until("yolo")
+        _ask(player, script, DELEGATE)
+        player.see("bash python")
+        player.see("3 agents")
+        player.picture("agents-at-work")
+        player.type(DOWN)
+        player.see("3 of 3 running")
+        player.picture("agents")
+        player.type("\r")
+        player.see("half up as")
+        player.picture("agent-opened")
 
 
 def _ask(player: Player, script: Playing, exchange: Exchange) -> None:
