@@ -25,5 +25,5 @@ class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 async def task(args: Args, agents: Delegate) -> Outcome:
     """Give a self-contained task to a sub-agent and get its result. Several calls in one reply run at once."""
     result = await agents.run(args.agent, args.prompt, args.description)
-    view = f"{result.path}: {result.steps} steps, {result.tokens:,} tokens (session {result.session})"
-    return Outcome(text=f"{result.text}\n[{result.path}, session {result.session}]", view=Plain(text=view))
+    text = f"{result.text}\n[{result.path}, session {result.session}]"
+    return Outcome(text=text, view=Plain(text=text))

@@ -64,7 +64,7 @@ def test_running_agents_have_a_row_each_and_a_line_when_they_come_and_go(desks: 
     script = Agents()
     with desks.open(script, mode="yolo") as desk:
         desk.send("go")
-        later(desk, lambda: rows_of(desk) and all("2 steps" in each for each in rows_of(desk)))
+        later(desk, lambda: ["2 steps" in each for each in rows_of(desk)] == [True] * 3)
         figures = {re.sub(r"\$\S+ \| ", "", each) for each in rows_of(desk)}
         assert {each.split(" | ")[0] for each in figures} == {"explore-1", "explore-2", "explore-3"}
         assert {re.search(r"Task \w+", each)[0] for each in figures} == {f"Task {name}" for name in TASKS}  # type: ignore[index]
@@ -84,7 +84,7 @@ def test_down_opens_the_tree_and_an_agent_which_is_steered_stopped_and_forked(de
     script = Agents()
     with desks.open(script, mode="yolo") as desk:
         desk.send("go")
-        later(desk, lambda: rows_of(desk) and all("2 steps" in each for each in rows_of(desk)))
+        later(desk, lambda: ["2 steps" in each for each in rows_of(desk)] == [True] * 3)
         desk.press("down")
         desk.until("3 of 3 running")
         desk.press("enter")

@@ -192,6 +192,8 @@ class Delegation:
                 conversation.interrupt()
                 conversation.session_workspace.end_jobs()  # at once: closing waits for records first
                 await _finish(asyncio.wait([turn]))
+            if turn.done() and not turn.cancelled():
+                end = turn.result()
             conversation.session_workspace.leave_claims()
             self.tree.end(path, state_after(end.reason))
             spent = session.spend.session

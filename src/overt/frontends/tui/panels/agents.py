@@ -37,13 +37,15 @@ from overt.lib.text import whole_number
 from overt.lib.translations import say
 
 OFTEN = 0.3
+ROOMY = 60
+"""Columns from which on a question names the whole path."""
 WIDE = 100
 """Columns from which on the task and what is done for it have a column each."""
 COLUMNS = (
     Column(most=28),
     Column(most=10),
-    Column(most=5, right=True),
-    Column(most=6, right=True),
+    Column(most=5, right=True, least=44),
+    Column(most=6, right=True, least=44),
     Column(most=9, right=True, least=50),
     Column(most=32, least=WIDE - 2),
     Column(rest=True),
@@ -76,7 +78,7 @@ class AgentsPanel:
         self._shown_in_context = ""
         self._text: Pager | None = None
         self._typing: Typing | None = None
-        self._wide = False
+        self._columns = 80
         self._picker: Picker[Item] = Picker("agents", COLUMNS, self._cells, _text_to_find, headed=True)
 
     def load(self) -> list[PanelRequest]:
@@ -159,7 +161,10 @@ class AgentsPanel:
             case "x" | "s" if not agent.is_live:
                 self._picker.message = say("tui.agents.ended", path=one_line(agent.path))
             case "x":
-                words = say("tui.agents.stop", path=one_line(agent.path))
+                name = agent.path if self._columns >= ROOMY else agent.path.rpartition("/")[2]
+                words = say(
+                    "tui.agents.stop" if self._columns >= ROOMY else "tui.agents.stop_short", path=one_line(name)
+                )
                 self._picker.ask(yes_or_no(words), {"y": [PanelRequest("agent_stop", agent.path)]})
             case "s":
                 self._typing = Typing("steer", agent, InputLine())
@@ -201,6 +206,7 @@ class AgentsPanel:
     # ── the screen ───────────────────────────────────────────────────────────────────────────────────────
 
     def draw(self, columns: int, lines: int) -> Screenful:
+        self._columns = columns
         made = self._draw_body(columns, lines)
         if self._typing is None:
             return made
@@ -217,8 +223,11 @@ class AgentsPanel:
             made = self._view.draw(columns, lines, self._clock())
             foot = self._picker.foot
             return Screenful([*made.rows[:-1], cut(foot, columns)]) if foot else made
-        self._wide = columns >= WIDE
         return self._picker.draw(columns, lines, note=self._note())
+
+    @property
+    def _wide(self) -> bool:
+        return self._columns >= WIDE
 
     def _note(self) -> str:
         agents = [item for item in self._picker.items if isinstance(item, AgentNode)]
