@@ -61,6 +61,8 @@ def test_what_was_spent_is_told_of_the_project_and_of_all(place: Place) -> None:
         "cost": 0.25,
         "saved": 0.5,
         "unpriced": 0,
+        "unpriced_tokens": 0,
+        "estimated": 0,
         "kept": 0.75,
     }
     assert [group["name"] for group in every["groups"]] == ["environment/fake-model", "v/"]

@@ -57,6 +57,7 @@ def _total(lines: list[LedgerLine]) -> Totals:
         cost=sum((line.cost or 0.0 for line in lines), 0.0),
         saved=sum((line.saved or 0.0 for line in lines), 0.0),
         unpriced=sum(line.cost is None for line in lines),
+        unpriced_tokens=sum(max(0, line.input - line.cached) + line.output for line in lines if line.cost is None),
         estimated=sum(line.estimated for line in lines),
         **{name: sum(getattr(line, name) for line in lines) for name in SUMMED},
     )
