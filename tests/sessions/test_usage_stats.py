@@ -40,6 +40,7 @@ def test_every_figure_is_summed() -> None:
         cost=0.5,
         saved=0.25,
         unpriced=1,
+        unpriced_tokens=100,
     )
 
 
@@ -58,8 +59,8 @@ def test_groups_are_named_after_what_was_asked_for_and_the_largest_comes_first()
         line(0, model="b", provider="x", session="s2", project="p2", agent="main/explore-1"),
     ]
     one, two = (
-        Totals(requests=1, input=100, output=10, unpriced=1),
-        Totals(requests=2, input=200, output=20, unpriced=2),
+        Totals(requests=1, input=100, output=10, unpriced=1, unpriced_tokens=110),
+        Totals(requests=2, input=200, output=20, unpriced=2, unpriced_tokens=220),
     )
     expected = {
         "model": (UsageGroup(name="x/b", totals=two), UsageGroup(name="x/a", totals=one)),
