@@ -144,7 +144,7 @@ def test_without_a_user_auto_mode_applies_what_neither_conflicts_nor_deletes(
             first, second, third = task_results(server)
             assert "Applied to the workspace; /undo takes it back." in first
             assert "Not applied: deleted files needs the user" in second
-            assert "Not applied: ignored/new (ignored by git), link (a link)" in third
+            assert "Not applied: link (a link), ignored/ (1 ignored by git)" in third
 
     asyncio.run(main())
     assert ((folder / "f2.txt").read_text(), (folder / "f4.txt").read_text()) == ("one\n", "two\n")

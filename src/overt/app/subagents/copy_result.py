@@ -3,6 +3,7 @@
 import asyncio
 import os
 import stat
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -167,19 +168,27 @@ def _select(state: CopyState, parts: MergeParts) -> Selection:
     changes: list[Change] = []
     conflicts: list[CopyChange] = []
     others: list[str] = []
+    ignored_tops: Counter[str] = Counter()
     size = 0
     for change in state.changes:
         size += change.size
         if change.path in ignored:
-            others.append(f"{show_name(change.path)} (ignored by git)")
+            ignored_tops[_top_of(change.path)] += 1
         elif change.conflict:
             conflicts.append(change)
         elif why := "too large" if size > MOST_BYTES else _refusal(change, parts):
             others.append(f"{show_name(change.path)} ({why})")
         else:
             changes.append(_read(change, parts.workspace.workspace.root))
+    others += [f"{show_name(top)} ({count} ignored by git)" for top, count in ignored_tops.items()]
     deletes = any(change.raw is None for change in changes)
     return Selection(changes=tuple(changes), conflicts=tuple(conflicts), others=tuple(others), deletes=deletes)
+
+
+def _top_of(path: str) -> str:
+    """The uppermost folder of a path, with a slash, or the path itself."""
+    top, slash, _ = path.partition("/")
+    return top + slash
 
 
 def _refusal(change: CopyChange, parts: MergeParts) -> str:
