@@ -309,3 +309,23 @@ def answer_with(conversation: Conversation, answer: Answer) -> list[PermissionAs
 
 def left_copies() -> list[Path]:
     return list(Path(os.environ["HOME"], COPIES).glob("*"))
+
+
+def test_in_a_chat_the_question_names_the_agent_and_shows_the_difference(place: Place) -> None:
+    dirty_repository(place.work)
+    choose = one_command_each(["echo mine > f2.txt"])
+    with ModelServer(choose=choose, models=("fake-model",)) as server, place.chat(server=server) as chat:
+        chat.expect("› ")
+        chat.line("go")
+        screen = chat.expect("these are its changes to the workspace")
+        assert "main/worker-1 worked in a copy" in screen
+        assert "-not staged" in screen
+        assert "+mine" in screen
+        chat.ready()
+        chat.line("y")
+        chat.expect("the end")
+        assert (place.work / "f2.txt").read_text() == "mine\n"
+        chat.expect("› ")
+        chat.line("/undo")
+        chat.expect("f2.txt")
+        until(lambda: (place.work / "f2.txt").read_text() == "not staged\n")

@@ -40,7 +40,7 @@ MOST_DIFF = 4000
 
 class MergeParts(Struct, frozen=True, kw_only=True):
     """`workspace` and `emit` belong to the parent, into whose files the changes go; `ask` records in the session of the
-    agent, whose question it is. Without a `mailbox` there is nobody to ask."""
+    `agent`, whose question it is. Without a `mailbox` there is nobody to ask."""
 
     workspace: "SessionWorkspace"
     emit: Emit
@@ -48,6 +48,7 @@ class MergeParts(Struct, frozen=True, kw_only=True):
     permissions: PermissionState
     mailbox: Mailbox | None
     call_id: str
+    agent: str
 
 
 class Selection(Struct, frozen=True, kw_only=True):
@@ -128,7 +129,9 @@ def _decide(paths: Sequence[str], permissions: PermissionState, *, clean: bool) 
 async def _ask(diffs: tuple[FileDiff, ...], chosen: Selection, parts: MergeParts, mailbox: Mailbox) -> Answer:
     """Put the difference to the user, as a question of the agent."""
     conflicts = [show_name(change.path) for change in chosen.conflicts]
-    why = say("agents.copy_conflicts", paths=_listed(conflicts)) if conflicts else say("agents.copy_why")
+    why = say("agents.copy_why", agent=parts.agent)
+    if conflicts:
+        why += f" {say('agents.copy_conflicts', paths=_listed(conflicts))}"
     question = PermissionAsked(
         id=new_id(),
         call=Call(id=parts.call_id, name="task", arguments="{}"),
@@ -179,7 +182,10 @@ def _select(state: CopyState, parts: MergeParts) -> Selection:
         elif why := "too large" if size > MOST_BYTES else _refusal(change, parts):
             others.append(f"{show_name(change.path)} ({why})")
         else:
-            changes.append(_read(change, parts.workspace.workspace.root))
+            try:
+                changes.append(_read(change, parts.workspace.workspace.root))
+            except OSError as error:
+                others.append(f"{show_name(change.path)} ({error.strerror})")
     others += [f"{show_name(top)} ({count} ignored by git)" for top, count in ignored_tops.items()]
     deletes = any(change.raw is None for change in changes)
     return Selection(changes=tuple(changes), conflicts=tuple(conflicts), others=tuple(others), deletes=deletes)

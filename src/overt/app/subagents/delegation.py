@@ -186,7 +186,7 @@ class Delegation:
             await asyncio.wait([turn])
             end = turn.result()
             if link.copy is not None and node.isolated:
-                changes = await self._settle_copy(link.copy, conversation, end, call_id)
+                changes = await self._settle_copy(link.copy, conversation, end, agent=path, call_id=call_id)
         finally:
             if not turn.done():
                 conversation.interrupt()
@@ -210,7 +210,7 @@ class Delegation:
         return _result(end, node, changes, tokens=spent.input + spent.output)
 
     async def _settle_copy(
-        self, copy: "WorkspaceCopy", conversation: "Conversation", end: TurnEnded, call_id: str
+        self, copy: "WorkspaceCopy", conversation: "Conversation", end: TurnEnded, *, agent: str, call_id: str
     ) -> str:
         """Keep what an isolated agent has changed, and apply it if it has finished and the user or the mode allows
         that. Return what the model is told."""
@@ -228,6 +228,7 @@ class Delegation:
             permissions=parts.permissions,
             mailbox=parts.conversation.mailbox if workspace.shared.interactive and may_ask else None,
             call_id=call_id,
+            agent=agent,
         )
         return await merge_copy(copy, merge)
 
