@@ -83,7 +83,13 @@ def test_it_speaks_json(cached: Place) -> None:
     assert (done.code, said["well"], said["walls_held"]) == (0, True, 12)
     found = said["found"]
     assert [wall["name"] for wall in found["sandbox"]["checked"]["walls"]] == NAMES
-    assert found["sandbox"]["state"] == {"kind": "bubblewrap", "missing": [], "why": "", "disabled": False}
+    assert found["sandbox"]["state"] == {
+        "kind": "bubblewrap",
+        "missing": [],
+        "why": "",
+        "disabled": False,
+        "isolated": False,
+    }
     assert {program["name"] for program in found["programs"]} == {"rg", "git", "bwrap"}
     assert found["model"]["problem"].startswith("No model found.")
 
