@@ -109,7 +109,7 @@ def test_tools_are_listed_with_their_effects(place: Place) -> None:
     rows = {line.split()[0]: line.split()[1] for line in done.out.splitlines()}
     assert done.code == 0
     assert rows["read"] == "read" and rows["edit"] == "write" and rows["bash"] == "run" and rows["todowrite"] == "notes"
-    assert len(rows) == 18
+    assert len(rows) == 19
     assert {row["name"] for row in json.loads(place.run("tools", "--json").out)} == set(rows)
 
 

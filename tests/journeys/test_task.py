@@ -83,7 +83,7 @@ def assert_stream(lines: list[dict[str, Any]], place: Place) -> None:
         "mcp_servers": [],
         "permissionMode": "default",
         "slash_commands": [],
-        "agents": ["plan", "general", "explore"],
+        "agents": ["plan", "general", "explore", "worker"],
         "skills": ["explore-codebase", "review-change", "write-tests"],
         "plugins": [],
     }

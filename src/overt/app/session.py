@@ -227,6 +227,8 @@ class Session:
 
     def _take(self, event: Event) -> None:
         RECENT.add(event)
+        if isinstance(event, TurnStarted) and event.agent == MAIN:
+            self._turn_events = []
         if type(event) in TYPE_OF:
             self._record(event)
         self._fold(event)
@@ -241,8 +243,6 @@ class Session:
         if event.agent == MAIN and isinstance(event, UserSpoke) and not event.steered:
             add_mark(self.marks, self.history, self.turn, event)
         self.histories[event.agent] = fold(self.histories.get(event.agent, History()), event)
-        if isinstance(event, TurnStarted):
-            self._turn_events = []
         self._turn_events.append(event)
         self._publish_log_notices()
 

@@ -25,19 +25,20 @@ from overt.app.redaction.secrets import make_redactor
 from overt.app.services import Services
 from overt.app.session import Session
 from overt.app.session_record import open_agent_record, open_record
+from overt.app.session_subscribers import subscribe_records
 from overt.app.session_workspace import SessionWorkspace
 from overt.app.setting import Setting, read_setting
 from overt.app.skills.library import SkillLibrary
 from overt.app.subagents.delegation import Delegation, ParentParts
 from overt.app.subagents.main_agent import AgentIdentity, choose_main, initial_mode, open_library
-from overt.app.subagents.parent_link import ParentLink, Relay
+from overt.app.subagents.parent_link import ParentLink
 from overt.app.subagents.profiles import AgentLibrary
 from overt.app.subagents.tool_choice import ToolChoice
 from overt.app.web import WebAccess
 from overt.app.workspace_services import WorkspaceServices, shared_services
 from overt.config.saved_rules import add_always, load_always
 from overt.core.capabilities import AVAILABLE, Effect
-from overt.core.events import BudgetSet, Event, Noticed, TurnEnded
+from overt.core.events import BudgetSet, Noticed
 from overt.core.protocols import SandboxState
 from overt.core.settings import Rule
 from overt.lib.logs.log import LOG
@@ -46,7 +47,6 @@ from overt.lib.translations import say
 from overt.safety.policy import PathFacts
 from overt.sandbox.choose_sandbox import choose as choose_sandbox
 from overt.sessions.resume import ResumedSession
-from overt.sessions.usage_ledger import LedgerWriter
 
 if TYPE_CHECKING:
     from overt.app.hooks.firing import HookRunner
@@ -161,7 +161,7 @@ async def open_conversation(
 
     session.subscribe(models.look_for_window, name="context window")
     session.subscribe(updates.see, name="context updates")
-    _subscribe_records(session, setting, parent)
+    subscribe_records(session, setting, parent)
     conversation = Conversation(
         agent,
         prefix,
@@ -258,15 +258,6 @@ async def _recover_copies(setting: Setting, shared: WorkspaceServices) -> list[s
     return await asyncio.to_thread(recover_copies, setting, shared.git)
 
 
-def _subscribe_records(session: Session, setting: Setting, parent: ParentLink | None) -> None:
-    """Count what a session spends in the ledger; a sub-agent passes it on to the session of its parent."""
-    if parent:
-        session.subscribe(Relay(session, parent).receive, name="relay", hidden=True, agents=True)
-        return
-    session.subscribe(_make_ledger(setting, session).receive, name="ledger", hidden=True)
-    session.subscribe(_expire_cache(setting), name="cache expiry")
-
-
 def _look_at_servers(shared: WorkspaceServices, redactor: Redactor) -> tuple[str, ...]:
     """Hide the secrets in the entries of MCP servers. Return the warnings about the entries."""
     if secrets := server_secrets(shared.configured_servers):
@@ -336,11 +327,6 @@ def _session_source(options: Options, resumed: ResumedSession | None) -> "Sessio
     return "fork" if options.fork or (parent and parent == options.previous) else "resume"
 
 
-def _make_ledger(setting: Setting, session: Session) -> LedgerWriter:
-    data_dir, project = setting.environment.data_dir, setting.roots.project
-    return LedgerWriter(data_dir, project, session.id, spend=session.spend, notify=session.publish)
-
-
 def _identify(
     options: Options,
     setting: Setting,
@@ -390,15 +376,3 @@ def _make_sight(setting: Setting, hands: Capabilities) -> PathFacts:
         also=frozenset(setting.config.permissions.dangerous),
         edit_rules=setting.tools.edit_rules,
     )
-
-
-def _expire_cache(setting: Setting) -> Callable[[Event], None]:
-    """Delete old files of the cache in the background, once a turn has ended."""
-
-    def see(event: Event) -> None:
-        if isinstance(event, TurnEnded) and event.agent == "main":
-            from overt.app.diagnostics.cache_expiry import start_expiry  # late: 0.4 ms
-
-            start_expiry(setting.environment.cache_dir, setting.config.cache)
-
-    return see

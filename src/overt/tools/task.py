@@ -12,7 +12,7 @@ from overt.core.views import Plain
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prompt: Annotated[str, Meta(description="All it needs to know")]
     description: Annotated[str, Meta(description="3-5 words")] = ""
-    agent: Annotated[str, Meta(description="general, or explore (only reads)")] = "general"
+    agent: Annotated[str, Meta(description="general, explore (only reads), worker (in a copy)")] = "general"
 
     def subjects(self) -> tuple[str, ...]:
         return (self.agent,)

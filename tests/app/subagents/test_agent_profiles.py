@@ -7,12 +7,14 @@ import pytest
 
 from overt.app.options import Options
 from overt.app.setting import Setting, read_setting
-from overt.app.subagents.profiles import AgentLibrary
+from overt.app.subagents.profiles import BUILT_IN, AgentLibrary
 from overt.config.paths import read_environment
 from overt.config.trust import trust
 from overt.core.agents.profile import AgentProfile
 from overt.core.errors import ConfigError, ToolError, UsageError
 from overt.core.settings import Rule
+
+BUILT_IN_NAMES = {profile.name for profile in BUILT_IN}
 
 
 @pytest.fixture
@@ -124,6 +126,7 @@ def test_the_agent_of_the_project_counts_before_those_of_the_user_and_the_others
         "build": "built-in",
         "plan": "built-in",
         "general": "built-in",
+        "worker": "built-in",
     }
     assert [(each.profile.origin, each.by) for each in library.shadowed] == [
         (".agents/agents/deep/same.md", ".overt/agents/deep/same.md"),
@@ -140,12 +143,12 @@ def test_agents_of_a_folder_that_is_not_trusted_do_not_exist(home: Path) -> None
     write(work / ".claude/agents/two.md", "description: two")
     (work / "overt.toml").write_text('[agent.three]\ndescription = "three"\n[agent]\ntemperature = 0.1\n')
     setting = setting_of(home, trusted=False)
-    assert set(AgentLibrary(setting).profiles) == {"build", "plan", "general", "explore"}
+    assert set(AgentLibrary(setting).profiles) == BUILT_IN_NAMES
     assert setting.config.agent.temperature is None
     assert any("`agent.three`" in warning and "not trusted" in warning for warning in setting.config.warnings)
     assert {"one", "two", "three"} < set(library_of(home).profiles)
     write(work / ".claude/agents/two.md", "description: changed since")
-    assert set(library_of(home, trusted=False).profiles) == {"build", "plan", "general", "explore"}
+    assert set(library_of(home, trusted=False).profiles) == BUILT_IN_NAMES
 
 
 @pytest.mark.parametrize(("key", "names"), [("foreign", {"mine", "ours"}), ("strict", {"ours", "theirs"})])
@@ -155,7 +158,7 @@ def test_strict_and_foreign_leave_agents_out(home: Path, key: str, names: set[st
     write(work / ".claude/agents/theirs.md", "description: x")
     write(home / ".config/overt/agents/mine.md", "description: x")
     (work / "overt.toml").write_text(f"[context]\n{key} = {'true' if key == 'strict' else 'false'}\n")
-    assert set(library_of(home).profiles) - {"build", "plan", "general", "explore"} == names
+    assert set(library_of(home).profiles) - BUILT_IN_NAMES == names
 
 
 def test_a_table_changes_a_built_in_agent_and_cannot_widen_it(home: Path) -> None:
@@ -237,11 +240,11 @@ def test_a_denied_agent_is_not_offered_and_is_refused_by_name(home: Path) -> Non
     write(home / ".claude/agents/other.md", "description: x")
     setting = setting_of(home)
     library, rules = AgentLibrary(setting), setting.config.permissions.rules
-    assert [profile.name for profile in library.startable(rules)] == ["other", "plan", "general"]
+    assert [profile.name for profile in library.startable(rules)] == ["other", "plan", "general", "worker"]
     for name in ("explore", "Explore", "team-a"):
         with pytest.raises(ToolError, match=r"overt\.toml:2.* denies the agent"):
             library.find_for_task(name, rules, None)
-    with pytest.raises(ToolError, match="there is no agent `nobody` to delegate to; there are other, plan, general"):
+    with pytest.raises(ToolError, match="no agent `nobody` to delegate to; there are other, plan, general, worker"):
         library.find_for_task("nobody", rules, None)
     with pytest.raises(ToolError, match="there is no agent `build`"):
         library.find_for_task("build", rules, None)
