@@ -48,6 +48,9 @@ def test_stream_json_shows_sub_agents_with_the_call_that_started_them(place: Pla
     ]
     assert texts == [(inner, "it says hello"), ("outer", "written and read"), (None, "all done")]
     assert {line["parent_tool_use_id"] for line in lines if line["type"] == "user"} == {None, "outer", inner}
+    mine = [request.json() for request in server.posts if request.json()["messages"][1]["content"] == "go"]
+    assert len(mine) == 2 and mine[0]["tools"] == mine[1]["tools"]
+    assert mine[1]["messages"][: len(mine[0]["messages"])] == mine[0]["messages"]
     prompts = [request.json()["messages"][:2] for request in server.posts]
     system = next(str(messages[0]["content"]) for messages in prompts if "read it" in str(messages[1]))
     assert "read-only: change nothing." in system

@@ -1,11 +1,14 @@
 """Hooks and deny rules hold inside sub-agents, which fire events of their own."""
 
 import json
+from pathlib import Path
 
+import pytest
 from tests.fakes.model_server import ModelServer, Recorded, Turn
 from tests.journeys.journey_kit import Place, call, calls
 from tests.journeys.test_hooks import KEEP, configure, ledger, seen
 
+HOOKIFY = Path(__file__).parent.parent.parent.parent / "shared" / "data" / "claude-plugins" / "plugins" / "hookify"
 BLOCK_ONCE = (
     "python3 -c 'import json, sys; event = json.load(sys.stdin); "
     'print("name the file", file=sys.stderr); sys.exit(0 if event["stop_hook_active"] else 2)\''
@@ -69,3 +72,18 @@ def test_a_hook_and_a_deny_rule_block_a_call_inside_a_sub_agent(place: Place) ->
             inner = [request.json() for request in server.posts if "say hi" in str(request.json()["messages"])]
         assert "denied" in json.dumps(inner[-1]).lower()
         assert not (place.work / "hi.txt").exists()
+
+
+@pytest.mark.skipif(not HOOKIFY.exists(), reason="the marketplace snapshot is not here")
+def test_a_hook_of_the_public_marketplace_blocks_a_call_inside_a_sub_agent(place: Place) -> None:
+    added = place.run("plugin", "add", "--yes", str(HOOKIFY))
+    assert added.code == 0, added.err
+    (place.work / ".claude").mkdir()
+    rule = "---\nname: no-echo\nenabled: true\nevent: bash\npattern: echo\\s+hi\naction: block\n---\nSay it yourself.\n"
+    (place.work / ".claude" / "hookify.no-echo.local.md").write_text(rule)
+    with ModelServer(choose=one_agent) as server:
+        ran = place.run("run", "go", "--permission-mode", "bypassPermissions", server=server)
+        inner = [request.json() for request in server.posts if "say hi" in str(request.json()["messages"])]
+    assert ran.code == 0, ran.err
+    assert any("Denied (hook PreToolUse" in json.dumps(request) for request in inner)
+    assert not (place.work / "hi.txt").exists()
