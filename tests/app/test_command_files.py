@@ -175,7 +175,7 @@ async def test_the_model_of_a_command_is_used_for_its_turn_only(project: Project
         ] == [0, 1, 1]
         assert [event.model for event in events if isinstance(event, ModelSet)] == ["other-model", "fake-model"]
         assert notices(events) == [
-            "/quick names the agent scout, which does not exist or may not be started; the main agent runs it."
+            "Running /quick with the main agent: the agent scout does not exist or may not be started."
         ]
 
 

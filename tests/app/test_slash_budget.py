@@ -129,8 +129,8 @@ async def test_a_model_without_a_price_is_told_of_and_its_uncached_tokens_count(
         await conversation.set_model("here/unpriced")
         assert (await slash(conversation, "/budget 1.2")).lines[1].startswith("Unknown price for unpriced: ")
         told = (
-            "Unknown price for unpriced: the limit of $1.20 counts its uncached tokens instead, at $5 a million: "
-            "240000 tokens at most. Set `price` for the model."
+            "Unknown price for unpriced: the limit of $1.20 allows 240000 uncached tokens, at $5 per million. "
+            "Set `price` for the model."
         )
         assert await prompted(conversation, "one") == ("done", "", [told])
         assert await prompted(conversation, "two") == ("done", "", [])

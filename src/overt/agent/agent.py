@@ -63,7 +63,7 @@ class UnlistedTools(Protocol):
 
 
 class LimitReached(OvertError):
-    """The next request could exceed a limit in dollars or tokens, and nobody has raised it."""
+    """The next request could exceed a limit in dollars or tokens, and the user has not raised it."""
 
 
 class SpendNotice(NamedTuple):
@@ -103,7 +103,7 @@ class SpendLimit(Protocol):
         ...
 
     def warn_unpriced(self, worst: WorstCase, model: str) -> str:
-        """Return what holds for a model without a known price, once for each."""
+        """Return a warning if the price of the model is unknown; empty after the first time."""
         ...
 
 
@@ -165,8 +165,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
     help with calling tools, and `checks` may object to an answer. `budget` counts what fits into the context window,
     and `room` remembers when a request was made to fit. `updates` returns the messages that join before a request:
     rules of folders that the history has reached since the last call, and facts that have changed. `marks` says where
-    turns began, and `printed` what interrupted calls had printed, by their ids. `spend_limit` holds what
-    the agent may spend. `find_tool` finds any tool, also one that the agent does not have, by the names that
+    turns began, and `printed` what interrupted calls had printed, by their ids. `spend_limit` limits what
+    the agent spends. `find_tool` finds any tool, also one that the agent does not have, by the names that
     a history has for it. `uncounted` holds a request that broke off until it is recorded. `unlisted` are the tools
     that the model looks up, and `hooks` is None if the user has none.
     """

@@ -258,7 +258,8 @@ class _Job:
             return await call_model(agent, assembled.request, self._emit_troubles, received=received, final=True)
 
     def _reserve(self, messages: tuple[Message, ...]) -> SpendReservation | None:
-        """Reserve what the summary may cost. Nobody is asked for more: the history can be shortened without one."""
+        """Reserve what the summary may cost. The user is not asked to raise the limit: old messages can be removed
+        without a summary."""
         limit = self.agent.runtime.spend_limit
         if limit is None or not limit.is_set:
             return None

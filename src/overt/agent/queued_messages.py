@@ -21,7 +21,7 @@ class Inbox:
         self._news: deque[str] = deque()
 
     def tell(self, text: str) -> None:
-        """Let the model know before its next request of something that happened without it."""
+        """Tell the model something before its next request, such as a file that another agent changed."""
         self._news.append(text)
 
     def steer(self, text: str) -> None:

@@ -16,14 +16,14 @@ from overt.core.spending.worst_case import LEAST_OUTPUT, UNKNOWN_OUTPUT, WorstCa
 from overt.core.text_fragments import MODEL
 from overt.lib.tokens import estimate
 
-BROKEN = ("cut", "stalled")
-"""Kinds of a failure after which a server may bill what it did, although nothing was received."""
+BILLED_ERRORS = ("cut", "stalled")
+"""Kinds of errors after which the server may bill the request although we received nothing."""
 CALL_CHARACTERS = 4
-"""Characters of a call's arguments for a token."""
+"""Characters per token in the arguments of a call."""
 
 
 async def reserve(agent: Agent, messages: tuple[Message, ...], emit: Emit) -> SpendReservation | None:
-    """Reserve the most that the request with these messages can cost. None where no limit is set."""
+    """Reserve the most that a request with these messages can cost. Return None if no limit is set."""
     limit = agent.runtime.spend_limit
     if limit is None or not limit.is_set:
         return None
@@ -48,7 +48,7 @@ def worst_case(agent: Agent, messages: tuple[Message, ...]) -> WorstCase:
 
 
 class Received:
-    """What has come of a reply so far."""
+    """The part of a reply that was received so far, to estimate its tokens if it breaks off."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -68,7 +68,7 @@ class Received:
 
 
 class UncountedRequest(Struct, frozen=True, kw_only=True):
-    """A request that broke off: what it took as far as is known, and how its reservation is given back."""
+    """A request that broke off: its estimated usage, and `release` for its reservation."""
 
     usage: Usage
     release: Callable[[], None]
@@ -76,11 +76,11 @@ class UncountedRequest(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def counted_request(agent: Agent, tokens: int, reservation: SpendReservation | None) -> Iterator[Received]:
-    """Follow a request of so many tokens to its end. Its reservation is released once it is counted.
+    """Release the reservation of a request of `tokens` tokens when it ends.
 
-    If it breaks off uncounted, an estimate is left in `runtime.uncounted`: `count_broken` records it and releases.
+    If it breaks off, add an estimate to `runtime.uncounted`; `count_broken` records it and releases the reservation.
     """
-    received, release = Received(), reservation.release if reservation else _keep_nothing
+    received, release = Received(), reservation.release if reservation else _release_nothing
     try:
         yield received
     except BaseException as error:
@@ -96,11 +96,11 @@ def counted_request(agent: Agent, tokens: int, reservation: SpendReservation | N
 def is_billed(error: BaseException, received: Received) -> bool:
     """True if the server may bill a request that has ended with this error."""
     interrupted = isinstance(error, asyncio.CancelledError | TimeoutError)
-    return interrupted or bool(received) or (isinstance(error, ProviderError) and error.kind in BROKEN)
+    return interrupted or bool(received) or (isinstance(error, ProviderError) and error.kind in BILLED_ERRORS)
 
 
 def count_broken(agent: Agent, text: str, emit: Callable[[Replied], None]) -> None:
-    """Record a reply that broke off, if there is one: the text that was shown, and what the request took."""
+    """Record a reply that broke off, if there is one: the text that was shown, and the estimated usage."""
     uncounted = agent.runtime.uncounted.pop() if agent.runtime.uncounted else None
     if not text and uncounted is None:
         return
@@ -111,5 +111,5 @@ def count_broken(agent: Agent, text: str, emit: Callable[[Replied], None]) -> No
         uncounted.release()
 
 
-def _keep_nothing() -> None:
-    """There is no limit, so nothing was reserved."""
+def _release_nothing() -> None:
+    """Do nothing: without a limit, nothing was reserved."""

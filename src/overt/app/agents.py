@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 
 USUAL = AgentProfile(name="")
-"""The main agent if no profile was chosen."""
+"""The profile of the default main agent."""
 
 
 class Agents(Struct, frozen=True, kw_only=True):
     """Makes agents that differ in their model only: session, gate, capabilities and context are the same for all.
 
-    `choice` holds the profile of the agent, and which tools that leaves it; None for the usual main agent. `offered` is
-    what the description of `task` says of the agents that can be started.
+    `choice` holds the profile of the agent and the tools it may use; None for the default main agent. `offered` returns
+    the text about custom agents for the description of `task`.
     """
 
     setting: Setting

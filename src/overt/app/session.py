@@ -58,9 +58,9 @@ SAVE_EVERY_S = 1.0
 HIDDEN_AGENTS = frozenset({"title", "web"})
 """Agents whose work is recorded and counted, but not shown."""
 RECORDED_OF_AGENTS = (AgentStarted, AgentCharged, AgentEnded, SnapshotTaken, TreeTaken, GitMoved)
-"""What the sessions above a sub-agent record too: that it ran, what it cost, and what it changed, for undo."""
+"""Events of a sub-agent that the sessions above it record too: start, end, cost, and changes for undo."""
 SHOWN_OF_AGENTS = (AgentStarted, AgentCharged, AgentEnded, PermissionAsked, PermissionDecided, FormAsked, FormClosed)
-"""What every subscriber gets of sub-agents: how they come and go, and their questions to the user."""
+"""Events of sub-agents that every subscriber gets: start, end, cost, and questions to the user."""
 
 
 class Subscription:
@@ -189,7 +189,7 @@ class Session:
         self._publish(redact_event(event, self.redaction.clean))
 
     def relay(self, event: Event) -> None:
-        """Show an event that the session of a sub-agent has recorded; record here what counts for this session too."""
+        """Publish an event from the session of a sub-agent. Record it if it is in RECORDED_OF_AGENTS."""
         if isinstance(event, RECORDED_OF_AGENTS):
             self._take(event)
         else:
@@ -306,7 +306,7 @@ class EventQueue:
 
 
 def follow(session: Session, turn: "asyncio.Task[TurnEnded]", *, agents: bool = False) -> AsyncGenerator[Event, None]:
-    """Give the events of a turn that has just been started, with `agents` also all those of its sub-agents.
+    """Yield the events of a turn that has just started, with `agents` also those of its sub-agents.
 
     Closing the generator early interrupts the turn.
     """

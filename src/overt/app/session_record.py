@@ -92,7 +92,7 @@ def open_record(options: Options, setting: Setting, notify: Callable[[Noticed], 
 def open_agent_record(
     parent: "Session", setting: Setting, *, agent_path: str, notify: Callable[[Noticed], None]
 ) -> SessionRecord:
-    """Open the record of a sub-agent beside that of its session; none if that is not stored."""
+    """Open the record of a sub-agent beside that of its parent. If the parent is not stored, neither is it."""
     if not parent.path:
         return SessionRecord(log=NoLog(), id=new_id())
     header = SessionOpened(

@@ -1,4 +1,4 @@
-"""What listens to every session: the ledger of what it costs, the expiry of the cache, and the session of a parent."""
+"""Subscribers of every session: the usage ledger, the expiry of the cache, and the relay to the parent session."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from overt.sessions.usage_ledger import LedgerWriter
 
 
 def subscribe_records(session: Session, setting: Setting, parent: ParentLink | None) -> None:
-    """Count what a session spends in the ledger; a sub-agent passes it on to the session of its parent."""
+    """Write the costs of a session to the ledger. A sub-agent relays its events to its parent instead."""
     if parent:
         session.subscribe(Relay(session, parent).receive, name="relay", hidden=True, agents=True)
         return
@@ -24,7 +24,7 @@ def _make_ledger(setting: Setting, session: Session) -> LedgerWriter:
 
 
 def _expire_cache(setting: Setting) -> Callable[[Event], None]:
-    """Delete old files of the cache in the background, once a turn has ended."""
+    """Delete old cache files in the background after each turn."""
 
     def see(event: Event) -> None:
         if isinstance(event, TurnEnded) and event.agent == "main":

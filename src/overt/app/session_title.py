@@ -55,7 +55,7 @@ class Titling:
 async def ask_title(
     provider: Provider, about: ModelFacts, prompt: str, record: Emit, limits: SpendLimit | None = None
 ) -> None:
-    """Ask for a title and record it. A failure is recorded and logged; without money for it there is no title."""
+    """Ask for a title and record it. A failure is recorded and logged. If the limits leave too little, do nothing."""
     made = title_request(provider.wire, about.name, prompt)
     try:
         text = await send_side_request(provider, about, made, record, purpose="title", limits=limits)

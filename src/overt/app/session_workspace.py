@@ -39,8 +39,8 @@ class SessionWorkspace:
     """What one session uses of its workspace. Its agents and the commands of the user go through this.
 
     `recorded` says where the session is stored, and `record` appends an event to it. The `redactor` learns from every
-    file that is read. `writer` is the agent of the session, if that is a sub-agent. What an isolated agent does happens
-    in its `copy` of the workspace. Nothing of the session may be used after `close`.
+    file that is read. `writer` identifies a sub-agent. An isolated agent works in its `copy` of
+    the workspace. Nothing of the session may be used after `close`.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class SessionWorkspace:
         self.profile = Profile(write=setting.config.sandbox.write, network=setting.config.sandbox.network)
         """The sandbox of a command that asks for nothing else."""
         self.writer = writer or Writer("main")
-        """The agent of this session, among those that work in the workspace."""
+        """The agent of this session, for path claims."""
         self._setting = setting
         self._record = record
         self._redactor = redactor
@@ -167,11 +167,11 @@ class SessionWorkspace:
             claims.check(self.writer, paths, claim=claim)
 
     def join(self, tell: Callable[[str], None]) -> None:
-        """Take part in the claims of the workspace, as a sub-agent. `tell` gives its model a message."""
+        """Join the path claims of the workspace as a sub-agent. `tell` sends its model a message."""
         self.shared.make_claims().join(self.writer, tell)
 
     def leave_claims(self) -> None:
-        """The agent has ended: what it holds passes to the agent that started it."""
+        """Leave the path claims when the agent has ended. Its paths pass to the agent that started it."""
         if claims := self.shared.claims:
             claims.leave(self.writer)
 
@@ -191,14 +191,13 @@ class SessionWorkspace:
         )
 
     def keep_changes(self, call_id: str, agent: str) -> "AbstractAsyncContextManager[CommandWatch | None]":
-        """Return the context in which a program runs that may write, so that undo can take back what it does. A copy
-        needs none."""
+        """Return the context for a program that may write, so that undo can revert it. In a copy it does nothing."""
         return nullcontext() if self.copy else self.shared.keeper.around(call_id, self.recorder, agent)
 
     def _keep_command(
         self, call_id: str, agent: str, report: Callable[[str], None] | None
     ) -> "AbstractAsyncContextManager[CommandWatch | None]":
-        """Return the context of a command that may write. While sub-agents run, it waits for those of other agents."""
+        """Return the context for a command that may write. It waits for the commands of other agents."""
         keeper, recorder, claims = self.shared.keeper, self.recorder, self.shared.claims
         if claims is None or self.copy:
             return self.keep_changes(call_id, agent)
@@ -221,7 +220,7 @@ class SessionWorkspace:
         return self.copy.spawner if self.copy else self.shared.spawner
 
     def guess_sandbox(self) -> SandboxState:
-        """Return which sandbox programs will run in, as far as is known without starting one."""
+        """Return the sandbox that programs will probably run in, without starting one."""
         return self.copy.spawner.guess(self.profile) if self.copy else self.shared.guess_sandbox(self.profile)
 
     async def find_sandbox(self) -> SandboxState:
@@ -259,11 +258,11 @@ class SessionWorkspace:
         self.shared.rest(self)
 
     def leave(self) -> None:
-        """The session is about to be closed."""
+        """Mark the session as closing: from now on no background command is reported as lasting."""
         self._leaving = True
 
     def end_jobs(self) -> None:
-        """Begin to end the background commands. `close` waits for it."""
+        """Start to end the background commands. `close` waits for them."""
         self._closed = True
         if self._jobs is not None and self._ending_jobs is None:
             self._ending_jobs = asyncio.ensure_future(self._jobs.close())

@@ -62,8 +62,8 @@ async def open_conversation(
 ) -> Conversation:
     """Open a new or a recorded session. Without `setting`, the configuration is read first.
 
-    `effects` is all that the session's main agent may hold, and decides with the settings which tools it has. With a
-    `parent` the session is that of a sub-agent.
+    `effects` are the most that the session's agent may have; with the settings they decide which tools it has. With a
+    `parent`, open the session of a sub-agent.
     """
     setting = setting or read_setting(options)
     effects = effects if setting.config.agent.max_depth else effects - {"delegate"}
@@ -198,7 +198,7 @@ async def open_conversation(
 
 
 class SessionParts(NamedTuple):
-    """A session with what it uses of its workspace. `notices` are for the user."""
+    """A session with its workspace and sandbox. `notices` are for the user."""
 
     session: Session
     workspace: SessionWorkspace
@@ -250,7 +250,7 @@ def _make_session_limits(
 
 
 async def _recover_copies(setting: Setting, shared: WorkspaceServices) -> list[str]:
-    """Keep what isolated agents of a killed Overt have left in their copies of the workspace, if there are any."""
+    """Commit what isolated agents left in their copies when Overt was killed. Return notices for the user."""
     if not os.path.isdir(f"{setting.environment.data_dir}/isolated"):
         return []
     from overt.app.subagents.workspace_copy import recover_copies  # late: 12 ms
@@ -335,7 +335,7 @@ def _identify(
     library: AgentLibrary,
     notify: Callable[[str], None],
 ) -> AgentIdentity:
-    """Return who the agent of a session is, and what it may do."""
+    """Return the profile, the tools and the permissions of the session's agent."""
     if parent:
         return AgentIdentity(parent.profile, parent.choice, parent.make_permissions())
     profile = choose_main(options, resumed, library, notify)

@@ -131,11 +131,11 @@ class WorkspaceServices:
 
     @property
     def claims(self) -> "PathClaims | None":
-        """Which agent holds which path; None while no sub-agent runs here."""
+        """The path claims of the agents; None while no sub-agent runs."""
         return self._claims if self._claims is not None and self._claims.active else None
 
     def make_claims(self) -> "PathClaims":
-        """Return the claims that a sub-agent joins."""
+        """Return the path claims, creating them for the first sub-agent."""
         if self._claims is None:
             from overt.workspace.path_claims import PathClaims  # late: 2 ms
 

@@ -1,4 +1,4 @@
-"""Agents of the configuration: tables `[agent.NAME]` of several files become one each."""
+"""Merge the tables `[agent.NAME]` of all configuration files into one definition per agent."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -6,14 +6,14 @@ from overt.config.schema import AgentTable, SettingValue, is_agent_key
 from overt.core.errors import ConfigError
 from overt.lib.read_file import read_regular
 
-LARGEST_PROMPT = 1024 * 1024
+LARGEST_PROMPT_BYTES = 1024 * 1024
 RULES = "permissions."
 
 
 def collect_agents(
     settings: Mapping[str, Sequence[SettingValue]], of_project: Collection[str]
 ) -> tuple[AgentTable, ...]:
-    """Return the agents. `of_project` are the names that a project's file sets something of."""
+    """Return the agents. `of_project` names those for which a file of the project sets something."""
     tables: dict[str, dict[str, SettingValue]] = {}
     for key in filter(is_agent_key, settings):
         _, name, field = key.split(".", 2)
@@ -31,12 +31,12 @@ def collect_agents(
 
 
 def read_prompt_file(setting: SettingValue, settings: Sequence[SettingValue]) -> SettingValue:
-    """Return the system prompt of `agent.system_prompt_file`. `settings` are all of the same file."""
+    """Return the system prompt of `agent.system_prompt_file`. `settings` are all settings of its file."""
     if any(each.key == "agent.system_prompt" for each in settings):
         raise ConfigError(f"{setting.origin}: set `system_prompt_file` or `system_prompt`, not both")
     try:
-        data, _ = read_regular(setting.value, LARGEST_PROMPT)
+        data, _ = read_regular(setting.value, LARGEST_PROMPT_BYTES)
     except OSError as error:
         raise ConfigError(f"{setting.origin}: `system_prompt_file` cannot be read: {error.strerror}") from None
-    text = data[:LARGEST_PROMPT].decode("utf-8", "replace")
+    text = data[:LARGEST_PROMPT_BYTES].decode("utf-8", "replace")
     return SettingValue(key="agent.system_prompt", value=text, origin=setting.origin)

@@ -103,14 +103,14 @@ def parse_server(name: str, table: dict[str, object]) -> ServerEntry:
 
 
 def fill_own_variables(server: ServerOfPlugin, environment: Environment) -> ServerOfPlugin:
-    """Fill in the variables of a plugin's server if it names no others; else all of them are filled in by a session."""
+    """Fill in the variables of a plugin's server, unless it uses others too: then the session fills in all of them."""
     variables = server.variables or {}
     if not {match[1] or match[3] for match in VARIABLE.finditer(encode(server.entry).decode())} <= variables.keys():
         return server
     try:
         entry = _expand(server.entry, replace(environment, variables=variables), {})
     except ConfigError:
-        return server  # a session says what is wrong with it
+        return server  # the session reports the error
     return ServerOfPlugin(entry=entry)
 
 

@@ -39,13 +39,13 @@ MOST_FILES = 1000
 MOST_BYTES = 32 * 1024 * 1024
 DEEPEST = 16
 UNREADABLE = "unreadable"
-"""In the place of a hash."""
+"""Stands in for the hash of a file that cannot be read."""
 
 
 class ProjectFiles(Struct, frozen=True, kw_only=True):
-    """Names relative to the project → hash. With a `problem` nobody can vouch for it.
+    """Names relative to the project → hash. With a `problem`, the project cannot be trusted.
 
-    `looked_at` are all paths that decided what is in `files`, folders and absent ones included.
+    `looked_at` are all paths that were checked, folders and missing files included.
     """
 
     files: dict[str, str] = {}
@@ -72,9 +72,9 @@ def hash_project_files(project: str) -> ProjectFiles:
 
 
 def names(project: str, looked_at: list[str] | None = None) -> Iterator[str]:
-    """Everything that counts, as far as it exists; what cannot be listed whole is an error of this module.
+    """Yield all files that trust depends on. Raise _Excess if they cannot all be listed.
 
-    Every path that is looked at is added to `looked_at`.
+    Every path that is checked is added to `looked_at`.
     """
     looked_at = [] if looked_at is None else looked_at
     looked_at += FILES

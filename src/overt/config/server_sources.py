@@ -26,7 +26,7 @@ class ServerOfPlugin(Struct, frozen=True, kw_only=True):
 
     @property
     def is_complete(self) -> bool:
-        """True if nothing of the session or of other files decides what is in the entry."""
+        """True if the entry does not depend on the session or on other files."""
         return self.variables is None and not (self.entry.of_project and user_only_keys(self.entry))
 
 

@@ -55,7 +55,7 @@ class _Paths(Struct, frozen=True, kw_only=True):
 
 
 class TrustStamp(Struct, frozen=True, kw_only=True):
-    """`paths` had this `stamp` when their content was that of the answer with the hash `answer`."""
+    """The `stamp` of `paths` when their content was what the user trusted. `answer` is the hash of that answer."""
 
     answer: str
     paths: tuple[str, ...]
@@ -94,7 +94,7 @@ def check_trust(environment: Environment, project: str) -> TrustState:
 
 
 def _held(environment: Environment, answer: TrustAnswer | None, project: str, warning: str = "") -> TrustState:
-    """Compare an answer with the files. They are read only if one of them changed since they were found to fit it."""
+    """Compare an answer with the files. They are read only if one of them changed since the last check."""
     files = answer.files if answer is not None and answer.trusted else None
     if files is not None and fits_stamp(environment, project, files):
         return TrustState(project=project, answer=answer, now=ProjectFiles(files=files), stands=True, warning=warning)
@@ -216,13 +216,13 @@ def _content(answers: dict[str, TrustAnswer]) -> _File:
 #
 #     DATA/trust/<hash of the project's path>.json
 #
-# The files of a trusted folder are not read at every start: their stamp says that they are still the trusted ones.
-# It is that of all paths that decide, the absent ones too, and belongs to one answer of `trust.json`. Both are private
-# files of a folder that no command in the sandbox can write to.
+# The files of a trusted folder are not read at every start: if their stamp fits, they have not changed. It covers all
+# paths that trust depends on, missing ones too, and belongs to one answer of `trust.json`. No command in the sandbox
+# can write to the folder of both files.
 
 
 def fits_stamp(environment: Environment, project: str, files: Mapping[str, str]) -> bool:
-    """True if nothing has changed since the content of the files was found to be that of an answer."""
+    """True if no file has changed since the content was compared with the answer."""
     content, _ = read(_stamp_file(environment, project))
     try:
         stored = convert(content, TrustStamp)
@@ -232,11 +232,10 @@ def fits_stamp(environment: Environment, project: str, files: Mapping[str, str])
 
 
 def _store_stamp(environment: Environment, project: str, now: ProjectFiles, started_ns: int) -> None:
-    """Remember files that were found to be the trusted ones after `started_ns`.
+    """Store the stamp of trusted files that were read after `started_ns`.
 
-    Those that changed only just before could change again within a tick of the clock, a link says nothing of what it
-    leads to, and a file that cannot be read may become readable: such folders are read again. So they are if the stamp
-    cannot be written.
+    No stamp is stored, and the files are read again next time, if one of them changed just before (it could change
+    again within a tick of the clock), is a link (its target could change) or cannot be read.
     """
     if not now.files or UNREADABLE in now.files.values():
         return
@@ -257,7 +256,7 @@ def _delete_stamp(environment: Environment, project: str) -> None:
     try:
         os.unlink(_stamp_file(environment, project))
     except OSError:
-        pass  # it belongs to an answer that is no longer there
+        pass  # without its answer the stamp is never used
 
 
 def _stamp_file(environment: Environment, project: str) -> str:
@@ -266,7 +265,7 @@ def _stamp_file(environment: Environment, project: str) -> str:
 
 
 def _hash_answer(files: Mapping[str, str]) -> str:
-    """Return a hash of an answer, and of the rules by which its files were looked for."""
+    """Return a hash of an answer and of the rules for which files count."""
     rules = (__version__, FILES, CONFIGURATION, CLAUDE_SETTINGS, FOLDERS)
     return sha256(encode((rules, sorted(files.items())))).hexdigest()
 

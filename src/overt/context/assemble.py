@@ -84,7 +84,7 @@ class Assembler:
         if reset or not self._head:
             self._start(head)
             self._sent = 0
-        elif head != self._head:  # the output limit has moved, which no cache minds
+        elif head != self._head:  # only the output limit changed, which breaks no cache
             self._start(head)
         # A marked message is not what the next request will hold in its place, so it counts as closing bytes.
         settled = messages[:-1] if self._wire.marks else messages

@@ -78,9 +78,9 @@ class Budget:
         self.counted = 0
         """What was counted last."""
         self._reported = 0
-        """Of that, what a server has reported."""
+        """The part of `counted` that a server has reported."""
         self._doubtful: tuple[float, int] | None = None
-        """What was counted of the last request and what its server said, if that was not believed."""
+        """Our count and the server's report for the last request, if they differ too much to learn from."""
         self.resize(window)
         self.unknown = window == 0
         self._prefix: tuple[Prefix, Sizes] | None = None
@@ -112,9 +112,9 @@ class Budget:
         return self.counted
 
     def most(self) -> int:
-        """The most that the request counted last can take: what no report was about may be counted too low.
+        """Return the most tokens that the last counted request can take: estimates may be too low.
 
-        A server that counts by other rules is believed here, because it also bills by them.
+        Reports that differ much from our count are used here too, because the server bills by them.
         """
         estimated = max(0, self.counted - self._reported)
         most = self.counted + MARGIN * estimated + (FLOOR if self._reported else ADDED)

@@ -298,7 +298,7 @@ class RecalledNote(Struct, frozen=True, kw_only=True):
 
 
 class AgentResult(Struct, frozen=True, kw_only=True):
-    """What a sub-agent returns: its last answer. `path` names it in the tree, `session` is the id of its session.
+    """The last answer of a sub-agent. `path` is its place in the tree, `session` the id of its session.
 
     `reason` is why it ended; unless it is `done`, the text says what is missing.
     """

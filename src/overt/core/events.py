@@ -280,7 +280,7 @@ class Pinned(Event, frozen=True, kw_only=True):
 
 
 class BudgetSet(Event, frozen=True, kw_only=True):
-    """The user has said what the session may spend: US dollars or uncached tokens; 0 is no limit, None as before."""
+    """The user set a spend limit for the session in US dollars or uncached tokens; 0 is no limit, None no change."""
 
     dollars: float | None = None
     tokens: int | None = None

@@ -35,7 +35,7 @@ class FileState(Struct, frozen=True, kw_only=True):
 class FileChange(Struct, frozen=True, kw_only=True):
     """None: nothing was there. `path` is as people see it, below the workspace or absolute.
 
-    `command` is the one that ran meanwhile, where there is a doubt. `agent` is the path of the agent that did it.
+    `command` is the one that ran meanwhile, where there is a doubt. `agent` is the path of the agent that made it.
     """
 
     path: str

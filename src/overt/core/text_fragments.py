@@ -31,7 +31,7 @@ class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_prompt(self) -> bool:
-        """True for what the user typed, and for the task that an agent gave to the one that it started."""
+        """True for text that the user typed, and for the task that an agent gave to a sub-agent."""
         return self.kind == "user" or (self.kind == "model" and self.detail == "task")
 
 

@@ -16,12 +16,12 @@ from overt.extensions.discovery import ExtensionFolder, Scope
 from overt.lib.front_matter import read_front_matter
 from overt.lib.read_file import read_regular
 
-LARGEST = 256 * 1024
+LARGEST_BYTES = 256 * 1024
 NAME = r"[^\s/:,()*\"'`@]{1,64}"
 
 
 class AgentFile(Struct, frozen=True, kw_only=True):
-    """One file as it was read. `where` is how it is shown, `fields` are its front matter, not checked yet."""
+    """One file as it was read. `where` is its path for display, `fields` its front matter, unchecked."""
 
     name: str
     path: str
@@ -33,7 +33,7 @@ class AgentFile(Struct, frozen=True, kw_only=True):
 
 
 def read_agent_files(folders: Sequence[ExtensionFolder]) -> Iterator[AgentFile]:
-    """Yield the agents of all folders, those that count first before those that they shadow."""
+    """Yield the agents of all folders in the order of precedence."""
     for folder in folders:
         for path in sorted(markdown_files(folder.path))[:MOST_FILES]:
             yield _read_file(path, folder)
@@ -42,17 +42,17 @@ def read_agent_files(folders: Sequence[ExtensionFolder]) -> Iterator[AgentFile]:
 def _read_file(path: str, folder: ExtensionFolder) -> AgentFile:
     problems: list[str] = []
     try:
-        content, _ = read_regular(path, LARGEST)
+        content, _ = read_regular(path, LARGEST_BYTES)
     except OSError as error:
         content = b""
         problems.append(f"it cannot be read: {error.strerror}")
-    if len(content) > LARGEST:
-        problems.append(f"it is longer than {LARGEST // 1024} KB; the rest is left out")
-    matter = read_front_matter(content[:LARGEST].decode("utf-8", "replace"))
+    if len(content) > LARGEST_BYTES:
+        problems.append(f"it is longer than {LARGEST_BYTES // 1024} KB; the rest is ignored")
+    matter = read_front_matter(content[:LARGEST_BYTES].decode("utf-8", "replace"))
     problems += [matter.problem] if matter.problem else []
     stem, name = os.path.basename(path).removesuffix(ENDING), matter.fields.get("name")
     if name is not None and not (isinstance(name, str) and re.fullmatch(NAME, name)):
-        problems.append("its `name` is not one word; it goes by the name of its file")
+        problems.append("its `name` is not one word; the file name is used instead")
         name = None
     name = name or re.sub(r"[^\w.-]+", "-", stem)[:64] or "agent"
     return AgentFile(

@@ -74,15 +74,15 @@ class Skill(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
 
 SkillFile = tuple[str, str, str, int, int, int]
-"""A SKILL.md as a folder lists it: the name of its folder, the real path of that, its own name; and the change time,
-the size and the inode that it has, so that it is another one when the file changes."""
+"""A SKILL.md in a listing: the name of its folder, the real path of that folder, the name of the file, and its change
+time, size and inode, which tell whether it has changed."""
 
 
 class SkillFiles(Struct, frozen=True, kw_only=True):
     """The skills of several folders. Of two with one name the first counts, and the other one is `shadowed`.
 
-    `problems` are about folders that hold no skill that could be read. `listings` are what each folder listed when the
-    skills were read, to be read faster the next time.
+    `problems` are about folders that hold no skill that could be read. `listings` are the contents of each folder when
+    the skills were read; skills in an equal listing are not read again.
     """
 
     skills: tuple[Skill, ...] = ()
@@ -94,7 +94,7 @@ class SkillFiles(Struct, frozen=True, kw_only=True):
 def read_skills(
     folders: Sequence[ExtensionFolder], *, project: str = "", stored: SkillFiles | None = None
 ) -> SkillFiles:
-    """Read the skills of all folders. Those that have not changed are taken from `stored`, which is of these folders.
+    """Read the skills of all folders. Unchanged ones are taken from `stored`, the result for the same folders.
 
     A skill of the project whose folder is a link must lie in a folder that the user was asked to trust.
     """
@@ -141,8 +141,8 @@ def _skills_by_file(folders: Sequence[ExtensionFolder], stored: SkillFiles) -> d
 
 
 def _list_skills(folder: ExtensionFolder) -> tuple[SkillFile, ...]:
-    """List the folders that hold a SKILL.md in alphabetical order. This is on the way to the first request, so each
-    skill costs one look at the disk, relative to its folder, which takes half the time."""
+    """List the folders that hold a SKILL.md in alphabetical order. The first request waits for this, so each skill
+    costs one stat, relative to its folder, which takes half the time."""
     files: list[SkillFile] = []
     try:
         # the copies of plugins hold no links, and their folder is a real path

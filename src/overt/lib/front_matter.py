@@ -53,7 +53,7 @@ def _describe(error: Exception) -> str:
 
 
 class MatterFields:
-    """Front matter whose values may have any type; one that does not fit is named in `problems` and left out."""
+    """Front matter whose values may have any type; one of the wrong type is reported in `problems` and left out."""
 
     def __init__(self, fields: Mapping[str, object], problems: list[str]) -> None:
         self._fields = fields
@@ -69,7 +69,7 @@ class MatterFields:
         return str(value)
 
     def texts(self, name: str, *, commas: bool = False) -> tuple[str, ...]:
-        """Return a list; a single text is a list of one, or of those between commas."""
+        """Return a list. A single text becomes a list of one, or with `commas` is split at commas."""
         value = self._fields.get(name)
         if isinstance(value, list):
             return tuple(str(item).strip() for item in value if not isinstance(item, dict | list) and item is not None)

@@ -1,6 +1,6 @@
-"""Read regular files up to a limit, and see without reading them that files did not change.
+"""Read regular files up to a limit, and detect changes of files without reading them.
 
-A pipe or a device must not make the program wait.
+Pipes and devices are refused, so that the program never waits for them.
 """
 
 import os
@@ -11,7 +11,7 @@ from hashlib import sha256
 from msgspec import json
 
 SETTLED_NS = 2_000_000_000
-"""The coarsest clock of a file system that is in use."""
+"""The coarsest resolution of change times in file systems that are in use."""
 ABSENT = (0, 0, 0, 0, 0)
 
 
@@ -35,10 +35,10 @@ def read_regular(path: str, limit: int, flags: int = 0) -> tuple[bytes, os.stat_
 def stamp_files(root: str, paths: Sequence[str]) -> tuple[str, int]:
     """Return the stamp of files and folders below a folder, absent ones included, and the latest change time in ns.
 
-    It is a hash of what their inodes say; links are not followed. Each change of content, mode, owner or modification
-    time sets the change time, which no program can set itself, so a stamp also sees a change after which the size and
-    the modification time were put back. Another file in the place of one has another inode. `is_settled` tells whether
-    a stamp may be relied upon later. OSError if one of the paths cannot be looked at.
+    The stamp is a hash of their inode data; links are not followed. Each change of content, mode, owner or modification
+    time sets the change time, which programs cannot set themselves, so the stamp differs even if size and modification
+    time were restored. A replaced file has another inode. `is_settled` tells whether a stamp can be trusted later.
+    Raise OSError if one of the paths cannot be checked.
     """
     marks: list[int] = []
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -56,8 +56,8 @@ def stamp_files(root: str, paths: Sequence[str]) -> tuple[str, int]:
 
 
 def is_settled(newest_ns: int, looked_at_ns: int) -> bool:
-    """True if the last change is so old that another one after the look has another change time.
+    """True if the last change is old enough that any later change has another change time.
 
-    Two changes within a tick of the file system's clock look alike.
+    Two changes within one tick of the file system's clock have the same change time.
     """
     return looked_at_ns - newest_ns > SETTLED_NS

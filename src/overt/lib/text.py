@@ -131,7 +131,7 @@ HIGHEST_AMOUNT = 1_000_000.0
 
 
 def dollar_amount(text: str) -> float | None:
-    """Read a number of US dollars above 0, as people type it: `5`, `$0.10`. None if it is none."""
+    """Read a number of US dollars above 0, as people type it: `5`, `$0.10`. Return None if it is invalid."""
     digits = text.removeprefix("$")
     if not digits.isascii() or not digits.replace(".", "", 1).isdecimal():
         return None

@@ -26,7 +26,7 @@ BEYOND: dict[Kind, str] = {
     "system": "it reaches beyond the workspace",
 }
 BEYOND_A_COPY: frozenset[Kind] = frozenset({"published", "listed"})
-"""What an isolated copy does not hold back."""
+"""Kinds of effects that an isolated copy does not contain."""
 MOST_NAMED = 3
 
 

@@ -1,4 +1,4 @@
-"""A copy-on-write view of a folder: an overlay mount in namespaces of our own, with no process that keeps it.
+"""A copy-on-write view of a folder: an overlay mount in private namespaces that need no running process.
 
 `overlay_process.py` makes the namespaces, mounts the overlay over the folder in them, sends us three descriptors and
 ends. The namespaces live as long as we hold the descriptors or a program runs in them, so nothing is left when this
@@ -25,7 +25,7 @@ UPPER, WORK = "upper", "work"
 
 
 class Overlay:
-    """The view of `root` that is mounted. Its owner decides what becomes of `upper`, the folder with the changes."""
+    """A mounted view of `root`. The owner decides what happens to `upper`, where the changes are."""
 
     def __init__(self, root: str, folder: str, descriptors: Sequence[int]) -> None:
         self.root = root
@@ -35,22 +35,22 @@ class Overlay:
 
     @property
     def view(self) -> str:
-        """The path by which this process, and no other one, reaches the view."""
+        """The path of the view, valid only in this process."""
         return f"/proc/self/fd/{self._view}"
 
     def on_host(self, path: str) -> str:
-        """Return how this process reaches a path as programs in the namespaces see it."""
+        """Translate a path inside the namespaces to one that this process can open."""
         below = path.removeprefix(self.root.rstrip("/"))
         # With the slash, the view itself is meant and not the link that the descriptor is.
         return f"{self.view}/{below[1:]}" if path == self.root or (below != path and below[0] == "/") else path
 
     def enter(self) -> tuple[str, ...]:
-        """The words before a command line that let it run in the namespaces."""
+        """Return the words to put before a command line so that it runs in the namespaces."""
         own = f"/proc/{os.getpid()}/fd"
         return (*PYTHON, "enter", f"{own}/{self._user}" if self._user >= 0 else "", f"{own}/{self._mounts}")
 
     def close(self) -> None:
-        """Let go of the view; it is gone with the last program that runs in it."""
+        """Release the view. The kernel removes it when the last program in it ends."""
         for descriptor in {self._view, self._mounts, self._user} - {-1}:
             os.close(descriptor)
         self._view = self._mounts = self._user = -1
@@ -59,11 +59,11 @@ class Overlay:
 def mount_overlay(root: str, folder: str) -> Overlay:
     """Mount an overlay of `root` whose changes lie in `folder`, which is outside of it. Blocking.
 
-    OvertError with the reason where that is not possible: no user namespaces, an old kernel, a file system that cannot
-    hold the changes.
+    Raise OvertError with the reason if that is not possible: no user namespaces, an old kernel, a file system that
+    cannot hold the changes.
     """
     if sys.platform != "linux":
-        raise OvertError("only Linux can mount one")
+        raise OvertError("overlays need Linux")
     for name in (UPPER, WORK):
         os.makedirs(os.path.join(folder, name), mode=0o700, exist_ok=True)
     os.chmod(os.path.join(folder, UPPER), os.stat(root).st_mode & 0o7777)
@@ -85,7 +85,7 @@ def mount_overlay(root: str, folder: str) -> Overlay:
             ours.close()  # the process does not outlive it
             os.waitpid(pid, 0)
     if not descriptors:
-        raise OvertError(answer.decode("utf-8", "replace") or "the process that mounts it ended without a word")
+        raise OvertError(answer.decode("utf-8", "replace") or "the mounting process ended without a message")
     for descriptor in descriptors:
         os.set_inheritable(descriptor, False)
     return Overlay(root, folder, descriptors)

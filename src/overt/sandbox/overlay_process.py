@@ -1,9 +1,9 @@
-"""Mounts an overlay in namespaces of its own, or runs a program in those of one; see `overlay.py`.
+"""Mount an overlay in new namespaces, or run a program in the namespaces of one; see `overlay.py`.
 
 `mount ROOT FOLDER USER`: mounts, sends the descriptors of the view, the mounts and the users over fd 0, and ends. With
-an empty USER we are root with the right to mount, and need no namespace for users.
-`enter USERS MOUNTS COMMAND…`: becomes the command, in these namespaces and in the same folder: a folder of the view has
-no path outside of them.
+an empty USER, we are root and may mount without a user namespace.
+`enter USERS MOUNTS COMMAND…`: enters the namespaces, stays in the same folder by its descriptor, since a folder of the
+view has no path outside of them, and executes the command.
 """
 
 import ctypes
@@ -33,13 +33,13 @@ def main() -> None:
     else:
         socket.send_fds(link, [b"mounted"], descriptors)
         link.settimeout(None)
-        link.recv(1)  # until they were taken: the namespaces live on by them
+        link.recv(1)  # wait until we are told that they arrived: only they keep the namespaces alive
 
 
 def enter(users: str, mounts: str, command: list[str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     kinds = {path: kind for path, kind in ((users, CLONE_NEWUSER), (mounts, CLONE_NEWNS)) if path}
-    # All are opened first: from the namespace for users, the descriptors of our process are out of reach.
+    # Open all first: inside the user namespace, the descriptors of our process cannot be opened.
     here = os.open(".", FOLDER)
     opened = [(os.open(path, os.O_RDONLY | os.O_CLOEXEC), kind) for path, kind in kinds.items()]
     for descriptor, kind in opened:
@@ -58,7 +58,7 @@ def mount(root: str, folder: str, *, user: bool) -> list[int]:
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
                 file.write(text)
     call("mounts", libc.mount(None, b"/", None, MS_REC | MS_SLAVE, None))
-    # Paths are named by descriptors, so that no character in them has a meaning.
+    # Paths are passed as descriptors, because some characters have a meaning in mount options.
     lower, upper, work = (os.open(path, FOLDER) for path in (root, f"{folder}/upper", f"{folder}/work"))
     at = "/proc/self/fd/{}".format
     options = f"lowerdir={at(lower)},upperdir={at(upper)},workdir={at(work)},userxattr"

@@ -71,7 +71,7 @@ class TurnFileChanges(Struct, frozen=True, kw_only=True):
             yield change
 
     def command_of(self, taken: TreeTaken) -> str:
-        """The command between two states. Those of sub-agents stand in their own sessions."""
+        """The command between two states. Commands of sub-agents are recorded in their own sessions."""
         if taken.agent == MAIN_AGENT:
             return self.commands.get(taken.call_id, "")
         return f"a command of {taken.agent}"
@@ -114,7 +114,7 @@ class Checkpoints(Struct, frozen=True, kw_only=True):
 class NetChange(Struct, frozen=True, kw_only=True):
     """What several changes come to. `between`: someone else changed the file in the middle of them.
 
-    `agents` are the paths of those that made the changes, in order.
+    `agents` are the paths of the agents that made the changes, in order.
     """
 
     path: str
@@ -127,7 +127,7 @@ class NetChange(Struct, frozen=True, kw_only=True):
 
     @property
     def sub_agents(self) -> str:
-        """Who wrote the file, if it was not the main agent alone."""
+        """The agents that wrote the file; empty if only the main agent did."""
         return "" if self.agents == (MAIN_AGENT,) else ", ".join(self.agents)
 
 
@@ -177,8 +177,8 @@ class _Reading:
                 pass
 
     def _turn(self, event: SnapshotTaken | TreeTaken | GitMoved, recorded: int) -> int:
-        """The turn of a call, which may have ended before the event was recorded. Ids of calls of different agents may
-        be the same."""
+        """Return the turn of a call, which may have ended before the event was recorded. Calls of different agents may
+        have the same id."""
         if event.agent == MAIN_AGENT:
             return self.turn_of.get(event.call_id, recorded)
         return self.turn_of_agent.get(event.agent, recorded)

@@ -22,14 +22,14 @@ LONGEST = 64
 
 
 def fork(path: str, *, turn: int | None = None, step: int | None = None, id: str = "", overt: str = "") -> str:
-    """Return the path of the copy, which holds everything before turn `turn` + 1, or everything; with a `step`, what
-    came before the next step of that turn, or of the last one.
+    """Return the path of the copy, with everything up to the end of `turn`, or the last one; with a `step`, up to
+    the end of that step of the turn.
 
-    A way back that was taken between the two is not part of the turn. The copy of a sub-agent's session is an ordinary
+    A rewind after the turn is not part of it. The copy of a sub-agent's session is an ordinary
     session.
     """
     loaded = load(path)
-    copied_entries = _until(loaded, turn, step)
+    copied_entries = _entries_until(loaded, turn, step)
     created, id = utc_stamp(), id or new_id()
     header = replace(
         loaded.opened, id=id, format=VERSION, created=created, parent=loaded.id, overt=overt, agent_path=""
@@ -74,7 +74,7 @@ def free_id(data_dir: str, wanted: str) -> str:
     return wanted
 
 
-def _until(loaded: Loaded, turn: int | None, step: int | None) -> Sequence[Entry[Event]]:
+def _entries_until(loaded: Loaded, turn: int | None, step: int | None) -> Sequence[Entry[Event]]:
     entries = loaded.entries
     own = [entry for entry in entries if entry.agent == "main"]
     last = max((entry.turn for entry in own), default=0)

@@ -72,7 +72,7 @@ def latest_path(data_dir: str, project: str) -> str | None:
 
 
 def agent_paths(path: str) -> tuple[str, ...]:
-    """The files of the sub-agents in the tree of a session, the one that began first first."""
+    """The session files of all sub-agents in the tree of a session, in the order of their start."""
     files = [entry for entry in _scan(agents_folder(path)) if entry.name.endswith(SUFFIX)]
     return tuple(sorted(entry.path for entry in files if entry.is_file(follow_symlinks=False)))
 
@@ -149,13 +149,13 @@ def delete(path: str) -> None:
 
 
 def _delete_agents(path: str) -> None:
-    """Remove the sub-agents of a session. A sub-agent itself has no folder of its own: it goes alone."""
+    """Delete the sub-agents of a session. For the session of a sub-agent, delete nothing else."""
     folder = agents_folder(path)
     if folder == os.path.dirname(path) or not os.path.isdir(folder):
         return
     for each in agent_paths(path):
         delete(each)
-    with contextlib.suppress(OSError):  # a file that is not ours stays, and the folder with it
+    with contextlib.suppress(OSError):  # files that are not ours stay, and so does the folder
         os.rmdir(folder)
 
 

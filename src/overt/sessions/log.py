@@ -61,7 +61,7 @@ class SessionLog:
 
     @classmethod
     def create_for_agent(cls, parent: SessionOpened, folder: str, *, agent_path: str, notify: Notify) -> "SessionLog":
-        """A new session of a sub-agent, in the folder of all agents of its tree."""
+        """Create the session of a sub-agent in the folder that all agents of its tree share."""
         created, id = utc_stamp(), new_id()
         opened = replace(parent, id=id, created=created, parent=parent.id, agent_path=agent_path)
         return cls(os.path.join(folder, file_name(created, id)), opened, notify=notify)

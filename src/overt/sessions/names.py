@@ -26,7 +26,7 @@ def outputs_folder(data_dir: str) -> str:
 
 
 def project_folder(path: str) -> str:
-    """The folder with the sessions of a project, from the path of a session of it or of a sub-agent's."""
+    """The folder with the sessions of a project, from the path of a session or of a sub-agent's session."""
     folder = os.path.dirname(path)
     return os.path.dirname(folder) if folder.endswith(AGENTS_SUFFIX) else folder
 

@@ -1,4 +1,4 @@
-"""Ask the user: a few questions with options, and always room for an answer of their own."""
+"""Ask the user a few questions with options. An answer in their own words is always possible."""
 
 from typing import Annotated
 

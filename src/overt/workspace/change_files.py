@@ -57,7 +57,7 @@ class PlannedChange(Struct, kw_only=True):
 
     @property
     def mode(self) -> int | None:
-        """The mode of the new file; None for what the umask gives."""
+        """The mode of the new file; None means that the umask decides."""
         mode = stat.S_IMODE(self.status.st_mode) if self.status else None
         if self.executable is None:
             return mode
@@ -165,7 +165,7 @@ def _compute(item: PlannedChange, change: Change) -> None:
 
 
 def _diff(path: str, item: PlannedChange, old: str) -> FileDiff:
-    """The difference as text; empty where the new content is not text."""
+    """Return the diff; it is empty if the new content is not text."""
     try:
         new, _ = decode(item.data or b"")
     except NotText:

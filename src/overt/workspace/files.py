@@ -46,12 +46,12 @@ class _Absent(Exception):
 
 
 class FileServices(Struct, frozen=True, kw_only=True):
-    """What the file capabilities of one session share. `rg` is the path of ripgrep, and `before_rg` are the words
-    before it that lead it into the view of an overlay.
+    """What the file capabilities of one session share. `rg` is the path of ripgrep; `before_rg` are words before
+    it that run it in the namespaces of an overlay.
 
     With a `keeper`, changes can be undone; `recorder` gets the record of a change if its call is cancelled. `observe`
     is called with the path and the text of everything that is read or about to be written. `check` raises a ToolError
-    if another agent holds one of some paths; its second argument says whether this agent holds them from then on.
+    if another agent holds one of the paths; with True as the second argument, this agent claims them.
     """
 
     workspace: Workspace

@@ -1,12 +1,12 @@
-"""Which agent holds which path of a workspace, so that agents that work at the same time keep apart.
+"""Claims of agents on paths of a workspace, so that agents do not overwrite each other's files.
 
-    a file tool writes   it claims the path, or is refused and told who holds it
-    a command may write  it waits for the command of another agent, then claims what it has changed
-    an agent ends        what it held passes to the agent that started it
+    a file tool writes   it claims the path, or fails with the name of the agent that holds it
+    a command may write  it waits for the command of another agent, then claims the files it changed
+    an agent ends        its claims pass to the agent that started it
 
-An agent waits for those it has started, so they may take over what it holds. What a command changes cannot be refused
-beforehand: if another agent holds it, both are told. A background command counts until it runs on by itself; what it
-changes later is claimed by nobody.
+An agent waits for its sub-agents, so they may take over its claims. Changes of a command cannot be refused beforehand:
+if another agent holds a file, both get a message. A background command counts until `bash` returns; files that it
+changes later are not claimed.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from overt.workspace.undo.snapshot_keeper import CommandChanges, CommandWatch
 
 MOST_NAMED = 8
-"""Paths that a message names."""
+"""The most paths that a message names."""
 
 
 class PathClaims:
@@ -40,26 +40,26 @@ class PathClaims:
 
     @property
     def active(self) -> bool:
-        """True while a sub-agent lives; the main agent alone claims nothing."""
+        """True while a sub-agent runs; the main agent alone claims nothing."""
         return bool(self._live)
 
     def join(self, writer: Writer, tell: Callable[[str], None]) -> None:
-        """Take in a sub-agent. `tell` gives its model a message."""
+        """Add a sub-agent. `tell` sends its model a message."""
         self._live[writer] = tell
 
     def leave(self, writer: Writer) -> None:
-        """A sub-agent has ended: what it held passes to its parent."""
+        """Remove a sub-agent that has ended. Its claims pass to its parent."""
         if self._live.pop(writer, None) is None:
             return
         with self._lock:
             for path, holder in self._holders.items():
                 if holder is writer:
-                    self._holders[path] = self._living(writer)
+                    self._holders[path] = self._nearest_live(writer)
             if not self._live:
                 self._holders.clear()
 
     def check(self, writer: Writer, paths: Iterable[str], *, claim: bool = False) -> None:
-        """Raise a ToolError if another agent holds one of the paths. With `claim`, the writer holds them afterwards."""
+        """Raise a ToolError if another agent holds one of the paths. With `claim`, the writer claims them."""
         with self._lock:
             for path in paths:
                 if self._is_foreign(path, writer):
@@ -69,7 +69,7 @@ class PathClaims:
                         code="claimed",
                     )
             if claim:
-                self._holders.update(dict.fromkeys(paths, self._living(writer)))
+                self._holders.update(dict.fromkeys(paths, self._nearest_live(writer)))
 
     @asynccontextmanager
     async def command(
@@ -79,8 +79,8 @@ class PathClaims:
         changes_of: "Callable[[CommandWatch], Awaitable[CommandChanges]]",
         report: Callable[[str], None] | None,
     ) -> "AsyncIterator[CommandWatch]":
-        """Keep a command in the context `keep` once no command of another agent runs. Afterwards its watch names the
-        files of others that it has changed."""
+        """Run a command in the context `keep` once no command of another agent runs. Afterwards `conflict` of its watch
+        names the files of other agents that it changed."""
         if self._running and report:
             report(say("agents.waiting", agent=self._running.label))
         await self._commands.acquire()
@@ -99,7 +99,7 @@ class PathClaims:
         watch: "CommandWatch | None",
         changes_of: "Callable[[CommandWatch], Awaitable[CommandChanges]]",
     ) -> None:
-        """Claim what a command has changed, then let the next one run."""
+        """Claim the files that a command changed, then let the next command run."""
         try:
             if watch is not None:
                 watch.conflict = self._take_over(writer, await changes_of(watch))
@@ -108,10 +108,10 @@ class PathClaims:
             self._commands.release()
 
     def _take_over(self, writer: Writer, changes: "CommandChanges") -> str:
-        """Claim what is free. Return which files other agents hold, and tell these."""
+        """Claim the free paths. Notify the holders of the others, and return the conflict as text."""
         foreign: dict[Writer, list[str]] = {}
         with self._lock:
-            holder = self._living(writer)
+            holder = self._nearest_live(writer)
             for path in changes.paths:
                 if self._is_foreign(path, writer):
                     foreign.setdefault(self._holders[path], []).append(path)
@@ -120,21 +120,22 @@ class PathClaims:
         changed = "changed" if changes.certain else "may have changed"
         for other, paths in foreign.items():
             if tell := self._live.get(other):
-                tell(f"A command of {writer.label} {changed} what you hold: {_some(paths)}. Read it before you go on.")
-        held = "; ".join(f"{_some(paths)}, held by {other.label}" for other, paths in foreign.items())
+                files = _join_paths(paths)
+                tell(f"A command of {writer.label} {changed} what you hold: {files}. Read it before you go on.")
+        held = "; ".join(f"{_join_paths(paths)}, held by {other.label}" for other, paths in foreign.items())
         return f"this command {changed} files of another agent: {held}. Leave them to it" if held else ""
 
     def _is_foreign(self, path: str, writer: Writer) -> bool:
         holder = self._holders.get(path)
         return not (holder is None or holder is writer or writer.is_below(holder))
 
-    def _living(self, writer: Writer) -> Writer:
-        """Return an agent, or the nearest one above it that has not ended."""
+    def _nearest_live(self, writer: Writer) -> Writer:
+        """Return the agent, or its nearest ancestor that has not ended."""
         while writer not in self._live and writer.parent is not None:
             writer = writer.parent
         return writer
 
 
-def _some(paths: Sequence[str]) -> str:
+def _join_paths(paths: Sequence[str]) -> str:
     more = len(paths) - MOST_NAMED
     return ", ".join((*paths[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])))

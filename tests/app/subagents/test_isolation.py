@@ -232,7 +232,7 @@ def test_outside_of_git_the_result_is_a_difference(tmp_path: Path, monkeypatch: 
             assert patch.read_text() == (
                 "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n a\n+b\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+n\n"
             )
-            assert "the workspace is no git repository" in result
+            assert "the workspace is not a git repository" in result
 
     asyncio.run(main())
     assert (folder / "a.txt").read_text() == "a\n"
@@ -272,7 +272,8 @@ def test_what_a_killed_overt_left_in_a_copy_is_a_commit_after_the_next_start(pla
     with ModelServer(choose=lambda *_: Turn(text="hello"), models=("fake-model",)) as server:
         ran = place.run("-p", "hello", server=server)
     (ref,) = agent_refs(place.work)
-    assert f"main/worker-1 was cut off when Overt was killed. Its 3 changed files are kept as {ref}" in ran.err
+    assert "Recovered 3 changed files of main/worker-1, which was running when Overt was killed." in ran.err
+    assert f"`git show {ref}`" in ran.err
     assert snapshot(place.work) == before
     assert show(place.work, ref, "f2.txt") == "late\n"
     assert "f3.txt" not in git(place.work, "ls-tree", "--name-only", ref)

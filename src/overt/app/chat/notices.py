@@ -1,4 +1,4 @@
-"""One line for a person about an event: a new spend limit, a compaction, a sub-agent that comes or goes."""
+"""Describe an event in one line: a new spend limit, a compaction, the start or the end of a sub-agent."""
 
 from overt.core.agents.agent_events import AgentEnded, AgentStarted
 from overt.core.events import BudgetSet, Compacted
@@ -30,7 +30,7 @@ def describe_agent_end(event: AgentEnded) -> str:
 
 
 def agent_figures(steps: int, tokens: int, cost: float | None) -> tuple[str, ...]:
-    """What an agent has used; a cost that is not known, or nothing, is left out."""
+    """Return the steps, tokens and cost of an agent. An unknown or zero cost is left out."""
     counted = say("agents.step" if steps == 1 else "agents.steps", count=steps)
     spent = (f"${cost:.4f}" if cost < 0.01 else f"${cost:,.2f}") if cost else ""
     return tuple(filter(None, (counted, say("agents.tokens", count=short_count(tokens)), spent)))

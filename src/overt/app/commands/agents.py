@@ -1,4 +1,4 @@
-"""`/agents`: the sub-agents of this session, what each did, and stopping, steering and forking one."""
+"""`/agents`: list the sub-agents of this session; show, stop, steer or fork one."""
 
 from collections.abc import Iterator, Sequence
 
@@ -52,7 +52,7 @@ def _lines(listing: AgentListing) -> Iterator[str]:
 
 
 def _profile_lines(conversation: Conversation, name: str) -> tuple[str, ...]:
-    """Return the definition of one agent, or with `--all` a line for each that there is."""
+    """Return the definition of one agent, or with `--all` a line for each agent."""
     from overt.app.subagents.describe import agent_rows, detail_lines, row_lines  # late: 2 ms
 
     rows = agent_rows(inspect_agents.agent_tree(conversation).library, conversation.setting, internal=True)

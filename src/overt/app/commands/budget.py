@@ -12,7 +12,7 @@ TOKENS = ("tokens", "token")
 
 
 async def budget(conversation: Conversation, argument: str) -> CommandOutcome:
-    """Show the limits, or set that of the session. A person may raise what a configuration has set: it is theirs."""
+    """Show the limits, or set the limit of the session. It replaces the limit of the configuration, also upwards."""
     if argument:
         conversation.record(_limit(argument))
     return CommandOutcome(lines=_lines(conversation))

@@ -145,7 +145,7 @@ class Completer:
         return Completion(question.kind, question.start, question.end, choices=choices, more=more)
 
     def _agents(self, word: str) -> tuple[Choice, ...]:
-        """Offer the agents that a prompt can name, behind the files; built-in ones if they begin with the word."""
+        """Offer agents after the files. Built-in agents are offered only if their name begins with the word."""
         conversation, word = self._conversation, word.removeprefix("agent-")
         if conversation.agents is None or "task" not in conversation.agent.spec.tools:
             return ()

@@ -1,4 +1,4 @@
-"""Agents that a prompt names with `@`: the model is asked to delegate to them.
+"""Find agents that a prompt names with `@`, and ask the model to delegate to them.
 
 `@reviewer` means the agent unless a file has this name; `@agent-reviewer` always does.
 """

@@ -42,8 +42,8 @@ AFTER_REQUEST_S = 0.02
 class ContextUpdates:
     """`recorded` is the prefix that a resumed session was sent last.
 
-    With `reads_git_later`, git is read once the first request is on its way. `find_agent` finds an agent that can be
-    delegated to.
+    With `reads_git_later`, git is read once the first request is on its way. `find_agent` returns an agent that the
+    model may delegate to.
     """
 
     def __init__(
@@ -123,13 +123,13 @@ class ContextUpdates:
                 for notice in notices:
                     self._notify(notice)
                 prompt = re.sub(pattern, "", prompt)
-        named: tuple[Message, ...] = ()
+        agent_messages: tuple[Message, ...] = ()
         if "@" in prompt:
             from overt.app.context.agent_references import agent_references  # late: 1.2 ms
             from overt.app.context.references import references  # late: 1.0 ms
 
             if "task" in agent.spec.tools:
-                named = agent_references(prompt, self.find_agent, self._exists)
+                agent_messages = agent_references(prompt, self.find_agent, self._exists)
 
             found, notices = await references(
                 prompt,
@@ -145,7 +145,8 @@ class ContextUpdates:
         skills = self._offers.triggered(prompt, history) if self._offers else ()
         hashes = {message.origin.where: message.origin.hash for message in files}
         updates = self.collect(agent, replace(history, seen=history.seen | hashes))
-        return (*skills, *named, *files, *(message for message in updates if message.origin.where not in hashes))
+        others = (message for message in updates if message.origin.where not in hashes)
+        return (*skills, *agent_messages, *files, *others)
 
     def _exists(self, path: str) -> bool:
         return os.path.lexists(os.path.join(self._setting.roots.workspace, path))

@@ -73,8 +73,8 @@ def note_folders(setting: Setting) -> memory.NoteFolders:
 class Fragments:
     """The sources of the system text, each as fragments that know where they came from.
 
-    `prompt` is the system prompt as things stand. `notices` tells what was cut or left out. `choice` says who the
-    agent is, unless it is the usual one; the prompt of a sub-agent is in the options.
+    `prompt` is the current system prompt. `notices` tells what was cut or left out. `choice` holds the profile of the
+    agent, None for the default main agent; the prompt of a sub-agent is in the options.
     """
 
     def __init__(

@@ -42,7 +42,7 @@ async def request_body(conversation: Conversation, number: int) -> RequestBody:
 
 
 def recorded_contents(path: str, wires: Sequence[WireKind], number: int) -> Contents:
-    """Return a request that a session file records, by its number, or the last one."""
+    """Return request `number` of a session file, or the last one for 0."""
     return _earlier(_read(path, wires), number)
 
 

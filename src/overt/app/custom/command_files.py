@@ -118,7 +118,7 @@ def make_command(file: CommandFile) -> Command:
 
 
 def _find_agent(name: str, conversation: "Conversation") -> str:
-    """Return the agent that the text of a command is delegated to, or an empty string if it cannot be."""
+    """Return the agent that runs a command, or an empty string if it does not exist or may not be started."""
     if not name or conversation.agents is None or "task" not in conversation.agent.spec.tools:
         return ""
     rules = conversation.agent.runtime.gate.permissions.rules
@@ -129,7 +129,7 @@ def _find_agent(name: str, conversation: "Conversation") -> str:
 def make_turn(file: CommandFile, argument: str, setting: Setting, *, agent: str = "") -> CommandTurn:
     """Fill the arguments in and read the rules. Raise an error for a file without text or arguments that are unsafe.
 
-    The model is asked to delegate the prompt to the `agent`.
+    With an `agent`, the prompt asks the model to delegate to it.
     """
     if not file.body:
         raise OvertError(say("commands.unusable", name=f"/{file.name}", file=file.where, why=file.problem))

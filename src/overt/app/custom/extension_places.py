@@ -7,8 +7,8 @@ from overt.extensions.discovery import ExtensionPlaces
 
 
 def extension_places(setting: Setting, *, trusted: bool | None = None) -> ExtensionPlaces:
-    """Return the places to look in. Unless it is known whether the project is `trusted`, that is looked up once more:
-    files may have changed since the setting was read."""
+    """Return the places to look in. If `trusted` is None, check again whether the project is trusted: files may have
+    changed since the setting was read."""
     environment, project, recipe = setting.environment, setting.roots.project, setting.config.recipe
     return ExtensionPlaces(
         project=project,

@@ -38,7 +38,7 @@ LONGEST_SHOWN = 2000
 
 
 class HookSession(Struct, frozen=True, kw_only=True):
-    """The session that hooks belong to, and the sub-agent whose session it is, if it is one."""
+    """The session that hooks run for. `agent` is set in the session of a sub-agent."""
 
     id: str
     setting: Setting

@@ -1,4 +1,4 @@
-"""An event for hooks, and what they say to it. Cheap to import: a session with hooks begins with it."""
+"""An event for hooks and their combined result. Cheap to import: every session with hooks imports it at the start."""
 
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class Occasion(Struct, frozen=True, kw_only=True):
-    """An event that happens. `about` is what matchers are held against, `fields` is what hooks read of it.
+    """An event. Matchers are compared with `about`; `fields` are passed to the hooks.
 
-    `request` is the call that a tool event is about. `within_s` bounds the time that hooks have.
+    `request` is the call of a tool event. `within_s` limits how long hooks may run.
     """
 
     event: str
@@ -27,7 +27,7 @@ class Occasion(Struct, frozen=True, kw_only=True):
 
 
 class Firing(Struct, frozen=True, kw_only=True):
-    """What the hooks of an event say together: deny before ask before allow. `origin` is that of the deciding hook.
+    """The combined result of the hooks of an event: deny before ask before allow. `origin` is the deciding hook's.
 
     `messages` are for the user, `failures` say which hooks failed and why.
     """

@@ -36,7 +36,7 @@ class SessionHooks:
 
     The session of a sub-agent fires SubagentStart and SubagentStop in place of SessionStart, SessionEnd and Stop.
 
-    The hooks listen to `events`. What runs them is made when one of these happens for the first time.
+    The hooks listen to `events`. The runner is created when the first of these happens.
     """
 
     def __init__(
@@ -176,8 +176,8 @@ class SessionHooks:
     async def open_turn(self, prompt: str, *, typed: bool) -> SubmittedPrompt:
         """Wait for the hooks of SessionStart, and ask those of UserPromptSubmit unless the user has typed a command.
 
-        What the hooks of SessionStart add goes before the first prompt that is not refused. A sub-agent gets its prompt
-        from a model: that is no prompt of the user.
+        What the hooks of SessionStart add goes before the first prompt that is not refused. The prompt of a sub-agent
+        comes from a model, so UserPromptSubmit does not fire for it.
         """
         if agent := self._agent:
             firing = await self._fire("SubagentStart", {}, agent.type)

@@ -25,7 +25,7 @@ class JobListing(NamedTuple):
 
 
 class AgentListing(NamedTuple):
-    """The sub-agents of the session, each before those that it has started, and what can be started."""
+    """The sub-agents of the session, parents first, and the profiles that can be started."""
 
     agents: "tuple[AgentNode, ...]"
     profiles: "tuple[AgentProfile, ...]"
@@ -127,7 +127,7 @@ class Turns(NamedTuple):
 class Changes(NamedTuple):
     """What differs between two moments. `others` are named without a comparison, each with why.
 
-    `agents` says by path who wrote a file, if it was not the main agent alone.
+    `agents` maps paths to the agents that wrote them, except where only the main agent did.
     """
 
     files: tuple[FileDiff, ...]

@@ -52,7 +52,7 @@ def list_project_sessions(setting: Setting, *, everywhere: bool) -> tuple[Summar
 
 
 def list_agent_sessions(session: Summary) -> tuple[Summary, ...]:
-    """Return the sub-agents of a session, each before those that it has started."""
+    """Return the sub-agents of a session, parents first."""
     return tuple(
         sorted(map(summary_or_name, agent_paths(session.path)), key=lambda agent: path_order(agent.agent_path))
     )

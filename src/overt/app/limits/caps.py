@@ -1,4 +1,4 @@
-"""The limits of a session, of its turn and of a sub-agent, each with what has been used of it."""
+"""The limits of a session, a turn and a sub-agent, each with the amount used."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -19,7 +19,7 @@ Unit = Literal["usd", "tokens", "seconds"]
 
 
 class Cap(Struct, frozen=True, kw_only=True):
-    """One limit. `key` is its name in `[limits]`; `reserved` is what requests under way may add to `used`."""
+    """One limit. `key` is its name in `[limits]`; `reserved` is what running requests may add to `used`."""
 
     key: str
     unit: Unit
@@ -37,7 +37,7 @@ class Cap(Struct, frozen=True, kw_only=True):
         return say(f"limits.{self.unit}", number=round(number))
 
     def output_for(self, worst: WorstCase) -> float:
-        """Return how many tokens of output the rest buys, below 0 if it does not buy the input."""
+        """Return how many output tokens the rest of the limit pays for; below 0 if not even the input."""
         rest = self.most - self.used - self.reserved
         return worst.tokens_for(rest) if self.unit == "usd" else rest - worst.input
 
@@ -46,7 +46,7 @@ class Cap(Struct, frozen=True, kw_only=True):
         return say("limits.state", scope=self.scope, most=most, used=self.amount(self.used), share=share)
 
     def describe_end(self, worst: WorstCase) -> str:
-        """Say that the next request does not fit."""
+        """Return the message that the next request does not fit."""
         least = worst.cost(worst.least) if self.unit == "usd" else worst.input + worst.least
         return say(
             "limits.over",
@@ -62,19 +62,19 @@ class Cap(Struct, frozen=True, kw_only=True):
 
 
 def spend_limit(history: History, configured: float) -> float:
-    """Return the limit that a person set in the session, else the configured one; 0 is no limit."""
+    """Return the limit that the user set in the session, else the configured one; 0 is no limit."""
     return configured if history.spend_limit is None else history.spend_limit
 
 
 def session_caps(limits: Limits, history: History, spend: Spend) -> Iterator[Cap]:
-    """Give the limits in dollars and tokens that are set for a session and its turn."""
+    """Yield the limits in dollars and tokens that are set for a session and its turn."""
     tokens = limits.session_tokens if history.token_limit is None else history.token_limit
     yield from _caps("budget_usd", spend_limit(history, limits.budget_usd), "session_tokens", tokens, spend.session)
     yield from _caps("turn_usd", limits.turn_usd, "turn_tokens", limits.turn_tokens, spend.turn)
 
 
 def agent_caps(limits: Limits, spend: Spend) -> Iterator[Cap]:
-    """Give the limits in dollars and tokens that are set for each sub-agent."""
+    """Yield the limits in dollars and tokens that are set for each sub-agent."""
     yield from _caps("agent_usd", limits.agent_usd, "agent_tokens", limits.agent_tokens, spend.session)
 
 
@@ -86,9 +86,9 @@ def _caps(usd_key: str, usd: float, tokens_key: str, tokens: int, spent: Totals)
 
 
 def time_cap(limits: Limits, spend: Spend, *, elapsed: float, is_agent: bool) -> Cap | None:
-    """Return the limit of time that ends the running turn first, which has taken `elapsed` seconds; None without one.
+    """Return the time limit that the running turn reaches first, or None. The turn has taken `elapsed` seconds.
 
-    The time of a session is that of its turns.
+    The time of a session is the sum of its turns.
     """
     before = spend.ms / 1000
     rows = (

@@ -1,10 +1,10 @@
-"""Holds what a session spends against its limits: a request's worst case is reserved before it is sent.
+"""Enforce the limits of a session: reserve the worst case of each request before it is sent.
 
-    main        session_usd, turn_usd …   used + reserved + worst case ≤ limit
+    main        budget_usd, turn_usd …    used + reserved + worst case ≤ limit
      └ explore-1   agent_usd …            and the same at every agent above it
 
-All agents of a tree reserve at the session of the main agent, and those below a sub-agent at it as well. A reservation
-is replaced by the real cost, or by an estimate if the reply broke off, once that is recorded.
+Each agent reserves at its own limits and at those of every agent above it. Once the real cost is recorded, or an
+estimate if the reply broke off, the reservation is released.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ SCOPES = {"budget": "session", "session": "session", "turn": "turn", "agent": "a
 class SessionLimits:
     """The limits of one agent's session. `parent` holds those of the agent that started it.
 
-    `ask` puts a form to the user; None in a run without one. Only the main agent asks: a sub-agent that cannot reserve
-    waits for the reservations of others, and ends.
+    `ask` shows a form to the user; None in a non-interactive run. Only the main agent asks: a sub-agent that cannot
+    reserve waits for the reservations of others, then ends.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class SessionLimits:
         self._root: SessionLimits = parent._root if parent else self
         self._ask = None if parent else ask
         self._reservations: set[Reservation] = set()
-        self._raised: dict[str, tuple[int, float]] = {}
-        self._told: set[object] = set()
+        self._raised_limits: dict[str, tuple[int, float]] = {}
+        self._sent_notices: set[object] = set()
         self._changed = asyncio.Event()
-        self._began = monotonic()
+        self._turn_start = monotonic()
         session.subscribe(self._see, name="limits")
 
     # ── what is left ─────────────────────────────────────────────────────────────────────────────────────
@@ -63,7 +63,7 @@ class SessionLimits:
         return tuple(replace(cap, most=self._most(cap), reserved=self._reserved(cap)) for cap in caps)
 
     async def end_in_time(self, turn: Awaitable[TurnEnded]) -> TurnEnded:
-        """Wait for a turn to end, and end it when its time is used up."""
+        """Wait for a turn to end. Cancel it at its time limit and return that as its end."""
         cap = self._time_cap()
         try:
             async with asyncio.timeout(max(0.0, cap.most - cap.used) if cap else None) as deadline:
@@ -75,7 +75,7 @@ class SessionLimits:
             return TurnEnded(reason="limit", text=text, kind="time")
 
     def check(self) -> tuple[SpendNotice, ...]:
-        """Return the notices that are due: each limit is told of once when 80 % of it are used."""
+        """Return the notices that are due: one for each limit, once 80 % of it is used."""
         caps = (*(cap for owner in self._chain() for cap in owner.caps()), *filter(None, (self._time_cap(),)))
         due = [cap for cap in caps if cap.used >= WARN_SHARE * cap.most and self._is_first(cap)]
         return tuple(SpendNotice(text=cap.describe_state(), advice=_advice(cap)) for cap in due)
@@ -87,7 +87,7 @@ class SessionLimits:
         return any(owner.caps() for owner in self._chain())
 
     async def reserve(self, worst: WorstCase, emit: Emit) -> "Reservation":
-        """Reserve the worst case of a request. Wait for others if need be, or ask the user to raise the limit.
+        """Reserve the worst case of a request. If it does not fit, wait for others, then ask the user.
 
         Raise LimitReached if the request may not be sent.
         """
@@ -111,17 +111,17 @@ class SessionLimits:
         return reservation
 
     def release(self, reservation: "Reservation") -> None:
-        """Give back what was reserved, here and at all agents above, and wake those who wait."""
+        """Give back a reservation, here and at all agents above, and wake waiting requests."""
         for owner in self._chain():
             owner._reservations.discard(reservation)
         self._root._wake()
 
     def warn_unpriced(self, worst: WorstCase, model: str) -> str:
-        """Say once for each model that its price is unknown, and what holds in place of the limit in dollars."""
+        """Return a warning that the price of a model is unknown, once for each model."""
         capped = [cap for owner in self._chain() for cap in owner.caps() if cap.unit == "usd"]
-        if is_known(worst.price) or not capped or model in self._root._told:
+        if is_known(worst.price) or not capped or model in self._root._sent_notices:
             return ""
-        self._root._told.add(model)
+        self._root._sent_notices.add(model)
         cap = min(capped, key=lambda each: each.most)
         return say("limits.unpriced", model=model, most=cap.amount(cap.most), tokens=round(cap.most / STAND_IN * 1e6))
 
@@ -132,11 +132,11 @@ class SessionLimits:
         return sum(each.dollars if cap.unit == "usd" else each.tokens for each in self._reservations)
 
     def _most(self, cap: Cap) -> float:
-        turn, raised = self._raised.get(cap.key, (0, 0.0))
+        turn, raised = self._raised_limits.get(cap.key, (0, 0.0))
         return raised if raised and turn == self._session.turn else cap.most
 
     def _time_cap(self) -> Cap | None:
-        elapsed = monotonic() - self._began
+        elapsed = monotonic() - self._turn_start
         return time_cap(self._limits, self._session.spend, elapsed=elapsed, is_agent=self._parent is not None)
 
     def _blocking(self, worst: WorstCase) -> Cap:
@@ -145,8 +145,8 @@ class SessionLimits:
 
     def _is_first(self, cap: Cap) -> bool:
         mark = (cap.key, cap.most, self._session.turn if cap.key.startswith("turn") else 0)
-        first = mark not in self._told
-        self._told.add(mark)
+        first = mark not in self._sent_notices
+        self._sent_notices.add(mark)
         return first
 
     def _wake(self) -> None:
@@ -155,14 +155,14 @@ class SessionLimits:
 
     def _see(self, event: Event) -> None:
         if isinstance(event, TurnStarted) and event.agent == MAIN:
-            self._began = monotonic()
+            self._turn_start = monotonic()
         elif isinstance(event, BudgetSet):
             self._wake()
 
     # ── the user ─────────────────────────────────────────────────────────────────────────────────────────
 
     async def _ask_to_raise(self, cap: Cap, worst: WorstCase, emit: Emit) -> bool:
-        """Ask the user for a higher limit. True if it is worth another look: it was raised, also by `/budget`."""
+        """Ask the user for a higher limit. Return True if it was raised, by the answer or by `/budget`."""
         if self._ask is None:
             return False
         changed = asyncio.ensure_future(self._changed.wait())
@@ -177,20 +177,20 @@ class SessionLimits:
                         await task
         if answer.cancelled():
             return True
-        given = answer.result().values.get(cap.key)
-        if answer.result().action != "accept" or not isinstance(given, int | float):
+        amount = answer.result().values.get(cap.key)
+        if answer.result().action != "accept" or not isinstance(amount, int | float):
             return False
         if cap.key == "budget_usd":
-            emit(BudgetSet(dollars=float(given)))
+            emit(BudgetSet(dollars=float(amount)))
         elif cap.key == "session_tokens":
-            emit(BudgetSet(tokens=int(given)))
+            emit(BudgetSet(tokens=int(amount)))
         else:
-            self._raised[cap.key] = (self._session.turn, float(given))
+            self._raised_limits[cap.key] = (self._session.turn, float(amount))
         return True
 
 
 class Reservation:
-    """What one request may cost at most, until it is released. `output` limits its reply; None if it is free."""
+    """The most that one request may cost. `output` limits the tokens of its reply; None: no limit."""
 
     def __init__(self, limits: SessionLimits, worst: WorstCase, output: int | None) -> None:
         self.output = output
@@ -210,7 +210,7 @@ def _advice(cap: Cap) -> str:
 
 
 def _form(cap: Cap, worst: WorstCase) -> QuestionForm:
-    """Return the question for a higher limit. A field that is declined ends the turn."""
+    """Return the question for a higher limit. Declining it ends the turn."""
     is_money = cap.unit == "usd"
     needed = cap.needed(worst)
     usual = max(2 * cap.most, needed)

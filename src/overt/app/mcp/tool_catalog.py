@@ -33,7 +33,7 @@ MOST_NAMED = 30
 
 
 class ToolFilter(Protocol):
-    """What an agent may have of all tools."""
+    """Decides which tools and MCP servers an agent may use."""
 
     def allows(self, tool: Tool) -> bool: ...
     def allows_server(self, entry: ServerEntry) -> bool: ...
@@ -44,8 +44,8 @@ class ToolCatalog:
 
     `recorded_tools` are the names of the tools that a resumed session was sent: the same servers are listed again. With
     `flatten`, the model is shown arguments with dotted names. While it is `offline`, there are no tools for the web.
-    `choice` says which tools an agent with a profile may have at all. Unless it `can_search`, the model cannot look
-    anything up, and tools that it was not sent do not exist for it.
+    `choice` limits the tools of an agent with a profile. If `can_search` is False, the model cannot look up tools, and
+    the catalog finds none.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class ToolCatalog:
         return tuple(sorted(problems))
 
     def server_tools(self) -> dict[str, Tool]:
-        """Return the tools of MCP servers that are known now."""
+        """Return the MCP tools that are known so far."""
         if self._known is not None and self._version != self._known.version:
             tools = (self._tools_of(entry) for entry in self.entries)
             self._server_tools = {name: tool for each in tools for name, tool in each.items()}

@@ -33,8 +33,8 @@ def recorded_facts(chosen: ChosenModel) -> ModelFacts:
 
 
 class SessionModels:
-    """`current` is the model in use, None before the first was chosen. `limits` hold what requests beside the
-    conversation cost. `notify` shows a notice to the user."""
+    """`current` is the model in use, None before the first was chosen. `limits` apply to requests outside of
+    the conversation. `notify` shows a notice to the user."""
 
     def __init__(
         self, options: Options, setting: Setting, redactor: Redactor, notify: Callable[[Noticed], None]
@@ -68,8 +68,8 @@ class SessionModels:
     async def find_main(
         self, profile: AgentProfile | None, resumed: ResumedSession | None, notices: Callable[[str], None]
     ) -> ChosenModel:
-        """Find the model of the main agent: that of its profile, unless a flag names one. A session that goes on has
-        the model that it used last, unless another is asked for."""
+        """Find the model of the main agent: that of its profile, unless a flag names one. A resumed session keeps the
+        model that it used last, unless another is asked for."""
         is_named = profile is None or self.setting.config.origin("default_model") == "--model"
         chosen = await self.find("" if profile is None or is_named else profile.model)
         if resumed is None:

@@ -50,7 +50,7 @@ async def send_side_request(
     limits: SpendLimit | None = None,
 ) -> str:
     """Send a request and return the text of its reply. Record the request, what it cost, and a failure, which is also
-    logged and raised as an OvertError. So is a request that the `limits` leave too little for; nothing is sent then."""
+    logged and raised as an OvertError. If the `limits` leave too little, send nothing and raise one too."""
     reservation: SpendReservation | None = None
     if limits and limits.is_set and (reservation := limits.try_reserve(_worst_case(about, made.request))) is None:
         raise OvertError(say("limits.side"))
@@ -95,7 +95,7 @@ async def _send_recorded(
 
 
 def _worst_case(about: ModelFacts, request: Request) -> WorstCase:
-    """Return the most that a request can cost. It is sent whole or not at all."""
+    """Return the most that a request can cost. Its output is never shortened to fit a limit."""
     sends_limit = about.quirks is None or about.quirks.limit
     output = (sends_limit and request.params.max_tokens) or about.output or UNKNOWN_OUTPUT
     tokens = round((1 + MARGIN) * estimate_tokens(request) + ADDED)
@@ -103,7 +103,7 @@ def _worst_case(about: ModelFacts, request: Request) -> WorstCase:
 
 
 def estimate_tokens(request: Request) -> int:
-    """Return about how many tokens a request beside the conversation takes."""
+    """Estimate the tokens of a request outside of the conversation."""
     return estimate("\n".join([request.prefix.system_text(), *(message.text() for message in request.messages)]))
 
 

@@ -1,4 +1,4 @@
-"""Compare the installed plugins with the locks, and remember the stamps of those that were hashed, and their parts."""
+"""Compare the installed plugins with the locks, and store the result: stamps, hooks and servers."""
 
 import os
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def locked_plugins(
 
 
 def check_plugins(setting: Setting, scopes: Sequence[Scope], locks: str = "") -> EnabledPlugins:
-    """Compare all copies with the locks. With the hash of the `locks`, the result is remembered if no plugin is off."""
+    """Compare all copies with the locks. With the hash of the `locks`, store the result if no plugin is off."""
     locked, mistakes = locked_plugins(setting, scopes)
     copies, data = copies_folder(setting), data_folder(setting, "")
     stamps = _read_stamps(setting)
@@ -74,7 +74,7 @@ def check_plugins(setting: Setting, scopes: Sequence[Scope], locks: str = "") ->
 
 
 def _read_parts(plugin: EnabledPlugin, locked: LockedPlugin, setting: Setting) -> EnabledPlugin:
-    """Return a plugin with its hooks and servers. A file that changes meanwhile no longer has its stamp."""
+    """Return a plugin with its hooks and servers. If a file changes meanwhile, its stamp no longer fits."""
     environment = setting.environment
     files = (PluginHooks(os.path.join(plugin.root, path), plugin.root, plugin.data) for path in locked.hooks)
     plugin = replace_fields(plugin, hooks=read_plugin_hooks(environment.home, files))
@@ -97,7 +97,7 @@ def _read_stamps(setting: Setting) -> dict[str, str]:
 
 
 def _write(path: str, value: object) -> None:
-    """Remember what was found. If that fails, the files are hashed again next time."""
+    """Store a result. If that fails, the files are hashed again next time."""
     try:
         replace(path, encode(value), sync=False)
     except (OSError, UnicodeEncodeError):

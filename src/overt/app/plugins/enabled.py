@@ -74,7 +74,7 @@ def _look(setting: Setting) -> EnabledPlugins:
 
 
 def _read_unchanged(setting: Setting, scopes: Sequence[Scope], locks: str) -> EnabledPlugins | None:
-    """Return the plugins as the last check found them, or None if a lock or a file of one is another one now."""
+    """Return the result of the last check, or None if a lock or a file has changed since."""
     try:
         checked = json.decode(read_private(checked_file(setting, scopes)), type=CheckedPlugins)
         if checked.locks != locks:

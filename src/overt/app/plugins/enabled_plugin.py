@@ -17,7 +17,7 @@ Scope = Literal["user", "project"]
 LOCK_FILE = "plugins.lock"
 PROJECT_LOCK = f".overt/{LOCK_FILE}"
 MOST_BYTES = 16 * 1024 * 1024
-"""Of a lock, and of what is remembered of a check."""
+"""The largest lock, and the largest stored result of a check."""
 
 
 class EnabledPlugin(Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class CheckedPlugin(Struct, frozen=True, kw_only=True):
 
 
 class CheckedPlugins(Struct, frozen=True, kw_only=True):
-    """All plugins of the locks with the hash `locks`, none of which is off."""
+    """The result of a check in which no plugin is off. `locks` is the hash of the locks."""
 
     locks: str
     plugins: tuple[CheckedPlugin, ...]
@@ -103,7 +103,7 @@ def checked_file(setting: Setting, scopes: Sequence[Scope]) -> str:
 
 
 def read_private(path: str) -> bytes:
-    """Read a file that we wrote. OSError if others could have written it."""
+    """Read a file that Overt wrote. Raise OSError if other users could have written it."""
     data, status = read_regular(path, MOST_BYTES, os.O_NOFOLLOW)
     if status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise OSError(0, "could have been written by others")

@@ -194,7 +194,7 @@ class RecordedReservation(Struct, frozen=True, kw_only=True):
 
 
 class RecordedLimit:
-    """Gives each request the output limit that it had. `stopped`: the turn ended because the next did not fit."""
+    """Replays the output limit of each request. With `stopped`, the turn ended because the next one did not fit."""
 
     is_set = True
 

@@ -57,7 +57,7 @@ def _make_command(library: SkillLibrary, skill: "Skill") -> Command:
 
 
 def _run_in_agent(skill: "Skill", argument: str, task: str) -> CommandTurn:
-    """Return a turn that runs the skill in a sub-agent first. The model is given the answer."""
+    """Return a turn that runs the skill in a sub-agent, then gives its answer to the model."""
 
     async def make_prompt(agent: "Agent", emit: Emit) -> PreparedPrompt | None:
         call = Call(id=new_id(), name=load_skill.name, arguments=compact({"name": skill.name, "arguments": argument}))

@@ -1,4 +1,4 @@
-"""What becomes of the changes of an isolated agent: a commit, and a diff that is approved or stays where it is."""
+"""Commit the changes of an isolated agent, and apply them to the workspace if the user or the mode allows that."""
 
 import asyncio
 import os
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from overt.app.session_workspace import SessionWorkspace
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Of all files that are applied together."""
+"""The most bytes of all files that are applied together."""
 MOST_NAMED = 20
-MOST_DIFF = 4000
-"""Characters of the differences that the model is shown of files in conflict."""
+MOST_DIFF_CHARACTERS = 4000
+"""The model sees at most this much of the diffs of files in conflict."""
 
 
 class MergeParts(Struct, frozen=True, kw_only=True):
-    """`workspace` and `emit` belong to the parent, into whose files the changes go; `ask` records in the session of the
-    `agent`, whose question it is. Without a `mailbox` there is nobody to ask."""
+    """`workspace` and `emit` belong to the parent, whose files are changed; `ask` records the question in the session
+    of the `agent`. Without a `mailbox` no user can be asked."""
 
     workspace: "SessionWorkspace"
     emit: Emit
@@ -52,7 +52,7 @@ class MergeParts(Struct, frozen=True, kw_only=True):
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """The changes that can be applied, those in conflict, and the paths of others with the reason."""
+    """The changes that can be applied, those in conflict, and `others` with the reason why they cannot."""
 
     changes: tuple[Change, ...]
     conflicts: tuple[CopyChange, ...]
@@ -61,14 +61,14 @@ class Selection(Struct, frozen=True, kw_only=True):
 
 
 async def describe_stopped(copy: WorkspaceCopy) -> str:
-    """Keep the state of an agent that was stopped, and return for the model where it is."""
+    """Commit the state of a stopped agent. Return a text for the model that says where it is."""
     state = await copy.keep_state()
-    return f"{_summary(state)} {_where(state)}" if state.changes else ""
+    return f"{_summary(state)} {_describe_place(state)}" if state.changes else ""
 
 
 async def merge_copy(copy: WorkspaceCopy, parts: MergeParts) -> str:
-    """Keep the state of an agent that has finished, and apply its changes if the user or the mode allows that. Return
-    for the model what was changed and where it is."""
+    """Commit the state of an agent that has finished, and apply its changes if the user or the mode allows that.
+    Return a text for the model: what was changed, and where it is."""
     state = await copy.keep_state()
     if not state.changes:
         return "It changed no files."
@@ -76,24 +76,26 @@ async def merge_copy(copy: WorkspaceCopy, parts: MergeParts) -> str:
     applied, verdict = await _apply(copy, chosen, parts)
     lines = [f"{_summary(state)} {verdict}"]
     if chosen.conflicts:
-        names = _listed([change.path for change in chosen.conflicts])
+        names = _join_names([change.path for change in chosen.conflicts])
         lines.append(
-            f"Conflicts, left as they are in the workspace, which was changed there meanwhile: {names}\n"
+            f"Conflicts, not applied because these files changed meanwhile: {names}\n"
             + await asyncio.to_thread(_conflict_diff, chosen.conflicts, parts.workspace.workspace.root)
         )
     if chosen.others:
-        lines.append(f"Not applied: {_listed(chosen.others)}")
+        lines.append(f"Not applied: {_join_names(chosen.others)}")
     if applied and not chosen.conflicts and not chosen.others:
         copy.is_applied = True
     if not copy.is_applied or state.in_git:
-        lines.append(_where(state) if state.kept or not chosen.changes else await _where_patch(state, chosen, parts))
+        lines.append(
+            _describe_place(state) if state.kept or not chosen.changes else await _save_patch(state, chosen, parts)
+        )
     return "\n".join(lines)
 
 
 async def _apply(copy: WorkspaceCopy, chosen: Selection, parts: MergeParts) -> tuple[bool, str]:
-    """Return whether the changes are in the workspace now, and how that came about."""
+    """Return whether the changes were applied, and a sentence for the model about it."""
     if not chosen.changes:
-        return False, "None of them was applied to the workspace."
+        return False, "None of these changes was applied to the workspace."
     paths = [change.path for change in chosen.changes]
     clean = not chosen.conflicts and not chosen.deletes
     decision = _decide(paths, parts.permissions, clean=clean)
@@ -115,7 +117,7 @@ async def _apply(copy: WorkspaceCopy, chosen: Selection, parts: MergeParts) -> t
 
 
 def _decide(paths: Sequence[str], permissions: PermissionState, *, clean: bool) -> str:
-    """Return `allow`, `ask` or `deny`. What conflicts or deletes is applied only if the user agrees."""
+    """Return `allow`, `ask` or `deny`. Conflicts and deletions always need the user."""
     mode = permissions.effective_mode
     subjects = [Subject(tool="edit", family="edit", values=(path,)) for path in paths]
     if mode == "plan" or any(matching(permissions.rules, each, "deny") for each in subjects):
@@ -127,15 +129,15 @@ def _decide(paths: Sequence[str], permissions: PermissionState, *, clean: bool) 
 
 
 async def _ask(diffs: tuple[FileDiff, ...], chosen: Selection, parts: MergeParts, mailbox: Mailbox) -> Answer:
-    """Put the difference to the user, as a question of the agent."""
+    """Ask the user to approve the diff, as a question of the agent."""
     conflicts = [show_name(change.path) for change in chosen.conflicts]
     why = say("agents.copy_why", agent=parts.agent)
     if conflicts:
-        why += f" {say('agents.copy_conflicts', paths=_listed(conflicts))}"
+        why += f" {say('agents.copy_conflicts', paths=_join_names(conflicts))}"
     question = PermissionAsked(
         id=new_id(),
         call=Call(id=parts.call_id, name="task", arguments="{}"),
-        headline=_listed([file.path for file in diffs]),
+        headline=_join_names([file.path for file in diffs]),
         why=why,
         view=Diffs(files=diffs),
     )
@@ -154,7 +156,7 @@ async def _ask(diffs: tuple[FileDiff, ...], chosen: Selection, parts: MergeParts
 
 
 async def _change(changes: Sequence[Change], parts: MergeParts, *, preview: bool) -> tuple[FileDiff, ...]:
-    """Write the changes as file tools do: with the old content stored for undo."""
+    """Write the changes like file tools, which store the old content for undo."""
     diffs: list[FileDiff] = []
     for start in range(0, len(changes), MAX_FILES):
         journal = Journal()
@@ -166,7 +168,7 @@ async def _change(changes: Sequence[Change], parts: MergeParts, *, preview: bool
 
 
 def _select(state: CopyState, parts: MergeParts) -> Selection:
-    """Read the new contents, and sort out what is not for the workspace. Blocking."""
+    """Read the new contents, and separate the changes that cannot be applied. Blocking."""
     ignored = frozenset(state.kept.ignored if state.kept else ())
     changes: list[Change] = []
     conflicts: list[CopyChange] = []
@@ -176,7 +178,7 @@ def _select(state: CopyState, parts: MergeParts) -> Selection:
     for change in state.changes:
         size += change.size
         if change.path in ignored:
-            ignored_tops[_top_of(change.path)] += 1
+            ignored_tops[_first_folder(change.path)] += 1
         elif change.conflict:
             conflicts.append(change)
         elif why := "too large" if size > MOST_BYTES else _refusal(change, parts):
@@ -191,24 +193,24 @@ def _select(state: CopyState, parts: MergeParts) -> Selection:
     return Selection(changes=tuple(changes), conflicts=tuple(conflicts), others=tuple(others), deletes=deletes)
 
 
-def _top_of(path: str) -> str:
-    """The uppermost folder of a path, with a slash, or the path itself."""
+def _first_folder(path: str) -> str:
+    """Return the first folder of a path, with a slash, or the path itself."""
     top, slash, _ = path.partition("/")
     return top + slash
 
 
 def _refusal(change: CopyChange, parts: MergeParts) -> str:
-    """Why file tools would not make this change; empty if they would."""
+    """Return why file tools would refuse this change, or an empty string."""
     if change.kind == "link":
         return "a link"
     if change.kind == "other" or change.size > MAX_TEXT:
-        return "no file that can be read" if change.kind == "other" else "too large"
+        return "not a readable file" if change.kind == "other" else "too large"
     workspace = parts.workspace.workspace
     try:
         with open_path(workspace, show_name(change.path), writing=True) as spot:
             require_unprotected(workspace, spot)
             is_regular = spot.stat is None or stat.S_ISREG(spot.stat.st_mode)
-            return "" if spot.real == change.path and is_regular else "something else is there in the workspace"
+            return "" if spot.real == change.path and is_regular else "the workspace has something else at this path"
     except OvertError as error:
         return error.message.rstrip(".")
 
@@ -233,31 +235,33 @@ def _summary(state: CopyState) -> str:
         for change in state.changes
         if change.path not in ignored
     ]
-    text = f"It worked in a copy and changed {len(names)} {'file' if len(names) == 1 else 'files'}: {_listed(names)}."
+    text = (
+        f"It worked in a copy and changed {len(names)} {'file' if len(names) == 1 else 'files'}: {_join_names(names)}."
+    )
     return text if names else "It worked in a copy and changed no files but ignored ones."
 
 
-def _where(state: CopyState) -> str:
-    """Where the changes are, for the model."""
+def _describe_place(state: CopyState) -> str:
+    """Return a sentence for the model that says where the changes are."""
     if state.kept is None:
         return f"Its changes are kept in {state.folder}/upper ({state.why_not})."
     text = f"Its state is the commit {state.kept.ref} (`git show` shows its changes, without commits of its own)."
     if not state.kept.kept_ignored:
         text += f" {len(state.kept.ignored)} files that git ignores are not in it."
     if state.kept.left_out:
-        text += f" {_listed(state.kept.left_out)} did not fit in and are kept in {state.folder}/upper."
+        text += f" {_join_names(state.kept.left_out)} did not fit in and are kept in {state.folder}/upper."
     return text
 
 
-async def _where_patch(state: CopyState, chosen: Selection, parts: MergeParts) -> str:
-    """Outside of git, keep the difference as a patch among the outputs of the session."""
+async def _save_patch(state: CopyState, chosen: Selection, parts: MergeParts) -> str:
+    """Save the diff as a patch file of the session, for a workspace without git. Return a sentence for the model."""
     outputs = parts.workspace.outputs
     if outputs is None:
-        return _where(state)
+        return _describe_place(state)
     try:
         diffs = await _change(chosen.changes, parts, preview=True)
     except ToolError:
-        return _where(state)
+        return _describe_place(state)
     spool = outputs.spool(head=1, tail=1)
     for file in diffs:
         old, new = f"a/{file.path}", f"b/{file.path}"
@@ -266,11 +270,11 @@ async def _where_patch(state: CopyState, chosen: Selection, parts: MergeParts) -
             "/dev/null" if file.change == "deleted" else new,
         )
         spool.feed(f"--- {names[0]}\n+++ {names[1]}\n{file.diff}".encode("utf-8", "replace"))
-    return f"{_where(state)} Its changes as a patch: {await asyncio.to_thread(outputs.save, spool)}."
+    return f"{_describe_place(state)} Its changes as a patch: {await asyncio.to_thread(outputs.save, spool)}."
 
 
 def _conflict_diff(conflicts: Sequence[CopyChange], root: str) -> str:
-    """The differences from the workspace as it is now to the copy."""
+    """Return the diffs from the current workspace to the copy."""
     from overt.lib.diff import file_diff  # late: 0.3 ms
 
     text = ""
@@ -281,11 +285,11 @@ def _conflict_diff(conflicts: Sequence[CopyChange], root: str) -> str:
         except OSError:
             continue
         text += f"--- {show_name(change.path)}\n{file_diff(change.path, old, new).diff}"
-        if len(text) > MOST_DIFF:
-            return f"{text[:MOST_DIFF]}\n[...]"
+        if len(text) > MOST_DIFF_CHARACTERS:
+            return f"{text[:MOST_DIFF_CHARACTERS]}\n[...]"
     return text.rstrip("\n")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more

@@ -1,7 +1,7 @@
-"""Make a profile of what a Markdown file, a table of the configuration or `--agents` says of an agent.
+"""Read the definition of an agent from a Markdown file, a table of the configuration or `--agents`.
 
-The fields of Claude Code, opencode and ours mean the same. Reading is tolerant: what cannot be used is named in the
-warnings of the profile, and the rest counts.
+Fields of Claude Code and opencode are mapped to ours. Reading is tolerant: each field that cannot be used becomes a
+warning of the profile, and the rest is used.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,13 +45,13 @@ FIELDS = (
 NOT_USED = ("skills", "mcpServers", "hooks", "memory", "background", "color", "initialPrompt")
 """Fields of other programs that this version does not use."""
 VENDOR_ALIASES = ("sonnet", "opus", "haiku", "fable")
-"""Claude Code's short names of models. They mean a model of the configuration that has the word in its name."""
+"""Claude Code's short model names. Each stands for a configured model with the word in its name."""
 SAME_MODEL = ("", "inherit", "default")
 LOOSER_MODES = ("default", "manual", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
 
 
 def read_profile(profile: AgentProfile, fields: Mapping[str, object], setting: Setting) -> AgentProfile:
-    """Return the profile with the fields laid over it. What is wrong with them joins its warnings."""
+    """Return the profile with the fields applied. Problems are added to its warnings."""
     return _Reader(fields, profile, setting).read()
 
 
@@ -66,11 +66,11 @@ class _Reader:
 
     def read(self) -> AgentProfile:
         before, texts = self._profile, self._fields
-        self._name_unknown()
+        self._warn_of_unknown_fields()
         mode = self._choice("mode", get_args(AgentMode)) or before.mode
         isolation = self._values.get("isolation")
         if isolation not in (None, True, False, "worktree", "none"):
-            self._warnings.append(f"`isolation` {_shown(isolation)} is not known; it works in the folder itself")
+            self._warnings.append(f"`isolation` {_shown(isolation)} is unknown; the agent does not work in a copy")
         planning = before.planning or self._is_planning()
         changes: dict[str, Any] = {
             "description": " ".join(texts.text("description").split()) or before.description,
@@ -92,13 +92,13 @@ class _Reader:
         self._read_rules(self._values.get("permission"))
         return replace(before, **changes, rules=tuple(self._rules), warnings=tuple(self._warnings))
 
-    def _name_unknown(self) -> None:
+    def _warn_of_unknown_fields(self) -> None:
         for name in self._values:
             if name in NOT_USED:
                 self._warnings.append(f"`{name}` is not used by this version")
             elif name not in FIELDS:
                 near = did_you_mean(nearest(name, (*FIELDS, *SAME)))
-                self._warnings.append(f"`{printable(name)}` is no field of an agent{near}")
+                self._warnings.append(f"`{printable(name)}` is not a field of an agent{near}")
 
     def _prompt(self) -> str | None:
         text = self._fields.text("prompt") if "prompt" in self._values else ""
@@ -127,7 +127,7 @@ class _Reader:
         mode = self._fields.text("permission_mode") if "permission_mode" in self._values else ""
         if mode and mode != "plan":
             known = mode in LOOSER_MODES
-            why = "an agent has the mode of the session" if known else "it is no mode; only `plan` is used here"
+            why = "an agent has the mode of the session" if known else "only `plan` is supported"
             self._warnings.append(f"`permissionMode` {printable(mode)!r} is not used: {why}")
         return mode == "plan"
 
@@ -168,7 +168,7 @@ class _Reader:
         return effects if self._profile.effects is None else effects & self._profile.effects
 
     def _listed_tools(self) -> dict[str, Any]:
-        """Return the tools of `tools`, and the agents in `Agent(name)`. opencode's table only takes tools away."""
+        """Return the tools of `tools`, and the agents in `Agent(name)`. opencode's table only removes tools."""
         value, before = self._values.get("tools"), self._profile
         if value is None:
             return {}
@@ -188,14 +188,14 @@ class _Reader:
                 agents += [each.strip() for each in inner.removesuffix(")").split(",")]
             elif bracket:
                 self._warnings.append(
-                    f"`tools` holds {printable(entry)!r}: the agent has the tool {name}, and the pattern is not used; "
+                    f"`tools` holds {printable(entry)!r}: the agent has the whole tool {name}, without the pattern; "
                     "put it under `permission`"
                 )
             tools += self._tool_names([name], "tools")
         return {"tools": tuple(dict.fromkeys(tools)), **({"agents": tuple(agents)} if agents else {})}
 
     def _disallowed(self) -> tuple[str, ...]:
-        """Return the tools that are taken away. `Bash(rm *)` becomes a rule that denies these calls."""
+        """Return the tools that are removed. `Bash(rm *)` becomes a rule that denies these calls."""
         names: list[str] = []
         for entry in _entries(self._values.get("disallowed_tools")):
             name, bracket, inner = entry.partition("(")
@@ -206,7 +206,7 @@ class _Reader:
         return tuple(names)
 
     def _tool_names(self, names: Iterable[str], field: str) -> list[str]:
-        """Return our names for tools. Names that no tool has are left out and named."""
+        """Return our names for tools. Unknown names are left out with a warning."""
         known: list[str] = []
         for name in names:
             ours = our_name(name, self._tools)
@@ -247,11 +247,11 @@ class _Reader:
         except ConfigError as error:
             self._warnings.append(error.message)
             return
-        self._rules.append(replace(rule, of_project=True))  # it can never allow what is final
+        self._rules.append(replace(rule, of_project=True))  # it can never allow a final command
 
 
 def _entries(value: object) -> list[str]:
-    """Return the entries of a list, or of a text with commas or blanks between them."""
+    """Return the entries of a list, or of a text separated by commas or blanks."""
     texts = value if isinstance(value, list | tuple) else [value]
     return [entry for text in texts if isinstance(text, str) for entry in split_rules(text)]
 

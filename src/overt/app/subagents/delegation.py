@@ -1,4 +1,4 @@
-"""Starts the sub-agents of one agent, waits for them and ends them."""
+"""Start the sub-agents of one agent, wait for them and end them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from overt.app.subagents.workspace_copy import WorkspaceCopy
 
 CLOSE_WITHIN_S = 2.0
-"""Wait this long for a sub-agent that was stopped; what it started ends in any case."""
+"""Wait this long for a stopped sub-agent; everything it started ends in any case."""
 ENDINGS = {
     "limit": "It reached its limit, so this may be incomplete:",
     "storm": "It was stopped because it repeated calls that failed:",
@@ -50,9 +50,12 @@ class ParentParts(Struct, frozen=True, kw_only=True):
 
 
 class Delegation:
-    """The sub-agents of one agent. `open_agent` opens the conversation of one; `parent` is the link to the agent's own
-    parent, None for the main agent of a session. `profile` is the agent's own, None for the usual main agent. `earlier`
-    is what a resumed session has recorded of sub-agents."""
+    """The sub-agents of one agent.
+
+    `open_agent` opens the conversation of one. `parent` links the agent to its own parent, None for the main agent of a
+    session. `profile` is the agent's own, None for the default main agent. `earlier` are the recorded events about
+    sub-agents of a resumed session.
+    """
 
     def __init__(
         self,
@@ -71,10 +74,10 @@ class Delegation:
         self._open_agent = open_agent
         self._max_depth = session.setting.config.agent.max_depth
         self._parts: ParentParts | None = None
-        self._named: set[str] = set()
+        self._warned_of: set[str] = set()
 
     def connect(self, parts: ParentParts) -> None:
-        """Hand over what only exists once the agent is open."""
+        """Set the parts that exist only once the agent is open."""
         self._parts = parts
 
     def for_call(self, call_id: str) -> "CallDelegation":
@@ -83,9 +86,9 @@ class Delegation:
     async def run(
         self, call_id: str, agent: str, prompt: str, description: str, *, rules: tuple[Rule, ...] = ()
     ) -> AgentResult:
-        """Run a sub-agent to its end. Whatever ends it, it is closed with everything that it has started.
+        """Run a sub-agent to its end. However it ends, close it and everything that it started.
 
-        `rules` are permission rules that hold for it alone.
+        `rules` are permission rules for this agent only.
         """
         profile = self.tree.library.find_for_task(agent, self._connected().permissions.rules, self.profile)
         if self.path.count("/") >= self._max_depth:
@@ -94,7 +97,7 @@ class Delegation:
                 "do the work here instead",
                 code="depth",
             )
-        self._name_unused(profile)
+        self._warn_of_unused_fields(profile)
         path = self.tree.new_path(self.path, profile.name)  # in the order of the calls
         copy = await self._open_copy(profile) if profile.isolated else None
         try:
@@ -112,10 +115,10 @@ class Delegation:
             if copy is not None:
                 await _finish(copy.close())
 
-    def _name_unused(self, profile: AgentProfile) -> None:
-        """Tell the user, once in a session, that a definition says more than is used."""
-        if profile.warnings and profile.name not in self._named:
-            self._named.add(profile.name)
+    def _warn_of_unused_fields(self, profile: AgentProfile) -> None:
+        """Warn the user once per session about parts of a definition that are not used."""
+        if profile.warnings and profile.name not in self._warned_of:
+            self._warned_of.add(profile.name)
             count, origin = len(profile.warnings), profile.origin
             text = say("agents.unused_fields", name=profile.name, count=count, origin=origin)
             self._session.publish(Noticed(text=text))
@@ -186,7 +189,7 @@ class Delegation:
             await asyncio.wait([turn])
             end = turn.result()
             if link.copy is not None and node.isolated:
-                changes = await self._settle_copy(link.copy, conversation, end, agent=path, call_id=call_id)
+                changes = await self._merge_copy(link.copy, conversation, end, agent=path, call_id=call_id)
         finally:
             if not turn.done():
                 conversation.interrupt()
@@ -209,11 +212,11 @@ class Delegation:
             )
         return _result(end, node, changes, tokens=spent.input + spent.output)
 
-    async def _settle_copy(
+    async def _merge_copy(
         self, copy: "WorkspaceCopy", conversation: "Conversation", end: TurnEnded, *, agent: str, call_id: str
     ) -> str:
-        """Keep what an isolated agent has changed, and apply it if it has finished and the user or the mode allows
-        that. Return what the model is told."""
+        """Commit what an isolated agent changed, and apply it if the agent has finished and the user or the mode allows
+        that. Return a text for the model."""
         from overt.app.subagents.copy_result import MergeParts, describe_stopped, merge_copy  # late: 3 ms
 
         parts = self._connected()
@@ -234,7 +237,7 @@ class Delegation:
 
 
 class CallDelegation:
-    """Delegate, for one call."""
+    """The capability `Delegate` of one call."""
 
     def __init__(self, delegation: Delegation, call_id: str) -> None:
         self._delegation = delegation
@@ -245,7 +248,7 @@ class CallDelegation:
 
 
 def _result(end: TurnEnded, node: AgentNode, changes: str, *, tokens: int) -> AgentResult:
-    """`changes` is what the model is told of the changes that an isolated agent has made."""
+    """Return the result for the model. `changes` is the text about the changes of an isolated agent."""
     changes = f"\n[overt] {changes}" if changes else ""
     if end.reason in ("interrupted", "terminated"):
         raise ToolError(say("agents.stopped_result", path=node.path, session=node.session) + changes, code="stopped")
@@ -258,7 +261,7 @@ def _result(end: TurnEnded, node: AgentNode, changes: str, *, tokens: int) -> Ag
 
 
 async def _finish(work: Awaitable[object]) -> None:
-    """Finish what ends a sub-agent although the call is being cancelled, within bounds."""
+    """Wait a limited time for the clean-up of a sub-agent, even if the call is cancelled."""
     closing = asyncio.ensure_future(work)
     try:
         await asyncio.shield(asyncio.wait([closing], timeout=CLOSE_WITHIN_S))

@@ -1,4 +1,4 @@
-"""What `/agents` and `overt agents` show of the agents: where each is from, what it has, and what of it is not used."""
+"""Describe agents for `/agents` and `overt agents`: origin, tools, rules, and fields that are not used."""
 
 from collections.abc import Iterator
 
@@ -17,9 +17,9 @@ LONGEST_ABOUT = 90
 
 
 class AgentRow(Struct, frozen=True, kw_only=True):
-    """One agent as people are shown it. `state` says why it cannot be started; `tools` None are all tools.
+    """One agent for display. `state` says why it cannot be started; `tools` None means all tools.
 
-    A `model` that is empty is that of the agent which starts it.
+    An empty `model` means the model of the agent that starts it.
     """
 
     name: str
@@ -42,7 +42,7 @@ class AgentRow(Struct, frozen=True, kw_only=True):
 
 
 def agent_rows(library: AgentLibrary, setting: Setting, *, internal: bool = False) -> tuple[AgentRow, ...]:
-    """Return all agents, those that others shadow included. Hidden ones and `internal` requests only if asked for."""
+    """Return all agents, also shadowed ones. With `internal`, include hidden agents and internal requests."""
     rules = setting.config.permissions.rules
     rows = []
     for profile in library.profiles.values():
@@ -84,8 +84,8 @@ def _row(profile: AgentProfile, state: str, setting: Setting) -> AgentRow:
 
 
 def _resolve_tools(profile: AgentProfile, setting: Setting) -> tuple[str, ...] | None:
-    """Return the names of the tools that the profile leaves, None if it leaves all of them. Tools of MCP servers are
-    shown as the profile has them: which there are is known only while the servers run."""
+    """Return the names of the tools that the profile leaves, None if it leaves all of them. MCP tools are
+    shown as the profile lists them, because the tools of a server are known only while it runs."""
     choice, every = ToolChoice(profile=profile), setting.tools.by_name
     usable = setting.tools.for_effects(AVAILABLE if profile.effects is None else profile.effects)
     own = tuple(name for name, tool in usable.items() if choice.allows(tool))

@@ -1,4 +1,4 @@
-"""The sub-agents that a session had before it was resumed, from what it recorded of them."""
+"""Restore the sub-agents of a resumed session from its record."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from overt.sessions.names import id_of
 
 
 def restore_agents(events: Sequence[Event], session_path: str) -> tuple[AgentNode, ...]:
-    """Return the agents in the order of their start. One without a recorded end was stopped with the program."""
+    """Return the agents in the order of their start. One without a recorded end counts as stopped."""
     if not events:
         return ()
     from overt.sessions.index import agent_paths  # late: 0.2 ms
@@ -44,7 +44,7 @@ def restore_agents(events: Sequence[Event], session_path: str) -> tuple[AgentNod
 
 
 def _charge(nodes: dict[str, AgentNode], charged: AgentCharged) -> None:
-    """Count a request for the agent that sent it and for those above it."""
+    """Add a request to the agent that sent it and to those above it."""
     for path, node in nodes.items():
         if is_below(charged.agent, path):
             spent = fold_spend(Spend(session=node.spent), charged).session

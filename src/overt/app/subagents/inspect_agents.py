@@ -1,4 +1,4 @@
-"""What the user looks up about sub-agents: the tree, what one has said and done, what it was sent, and a fork of it."""
+"""Queries of the user about sub-agents: the tree, the events and requests of one, and a fork of it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ def _read_file(path: str) -> list[Event]:
 
 
 class AgentFollower:
-    """Keeps the events of the agent that was looked at last. Of one that runs they come in as they happen, what streams
+    """Keeps the events of the agent that was shown last. While that agent runs, new events are added, streamed text
     included."""
 
     def __init__(self) -> None:
@@ -126,4 +126,4 @@ async def agent_text(conversation: Conversation, reference: str) -> Sequence[str
 
 
 _FOLLOWERS: WeakKeyDictionary[AgentTree, AgentFollower] = WeakKeyDictionary()
-"""One for each tree, as an inspector shows one agent at a time."""
+"""One per tree: an inspector shows one agent at a time."""

@@ -18,8 +18,8 @@ USUAL = "build"
 
 
 class AgentIdentity(NamedTuple):
-    """Who the agent of a session is: its profile and what that leaves of the tools, both None for the usual main agent,
-    and its permissions."""
+    """The profile and the permissions of a session's agent, and the tools that the profile leaves. Profile and choice
+    are None for the default main agent."""
 
     profile: AgentProfile | None
     choice: ToolChoice | None
@@ -41,7 +41,7 @@ def open_library(options: Options, setting: Setting) -> AgentLibrary:
 def choose_main(
     options: Options, resumed: ResumedSession | None, library: AgentLibrary, notify: Callable[[str], None]
 ) -> AgentProfile | None:
-    """Return the profile of the main agent, None for the usual one. One that is recorded but gone is named."""
+    """Return the profile of the main agent, None for the default one. Notify if a recorded profile no longer exists."""
     recorded = resumed.prefix.profile if resumed and resumed.prefix else ""
     profile = library.find_main(options.agent) if options.agent else library.find(recorded or USUAL)
     if profile is None and recorded:
@@ -52,7 +52,7 @@ def choose_main(
 def initial_mode(
     profile: AgentProfile | None, options: Options, setting: Setting, resumed: ResumedSession | None
 ) -> Mode | None:
-    """Return the mode in which a session with this profile begins; None leaves it to the settings."""
+    """Return the mode in which a session with this profile begins; None: as the settings say."""
     begins = bool(options.agent) or resumed is None
     is_named = setting.config.origin("permissions.mode") == "--permission-mode"
     return "plan" if profile and profile.planning and begins and not is_named else None

@@ -1,4 +1,4 @@
-"""What a sub-agent takes over from the agent that started it, and how its events reach that agent's session."""
+"""What a sub-agent inherits from the agent that started it, and the relay of its events to that agent's session."""
 
 from typing import TYPE_CHECKING
 
@@ -28,12 +28,11 @@ if TYPE_CHECKING:
     from overt.app.subagents.workspace_copy import WorkspaceCopy
 
 MAX_STEPS = 50
-"""Steps of a sub-agent whose profile does not say how many it may take."""
+"""The step limit of a sub-agent whose profile sets none."""
 
 
 class HookAgent(Struct, frozen=True, kw_only=True):
-    """How hooks know a sub-agent: by its place in the tree, the name of its profile and the id of the session at the
-    root."""
+    """A sub-agent in the input of hooks: its path, the name of its profile and the id of the root session."""
 
     id: str
     type: str
@@ -43,9 +42,9 @@ class HookAgent(Struct, frozen=True, kw_only=True):
 class ParentLink(Struct, frozen=True, kw_only=True):
     """`path` is the place of the sub-agent in the tree; `session` and `agent` are those of its parent.
 
-    `model` is what the profile or the settings name; if it is empty, the sub-agent uses `parent_model`. `max_depth` is
-    the depth at which agents start no further ones. An agent with a `copy` of the workspace works in that; unless its
-    profile is isolated, it is that of its parent.
+    `model` comes from the profile or the settings; if it is empty, the sub-agent uses `parent_model`. Agents at
+    `max_depth` cannot start others. An agent with a `copy` of the workspace works there; it shares the copy of its
+    parent unless its own profile is isolated.
     """
 
     path: str
@@ -72,7 +71,7 @@ class ParentLink(Struct, frozen=True, kw_only=True):
     def hook_agent(self) -> HookAgent:
         return HookAgent(id=self.path, type=self.profile.name, session=self.tree.root)
 
-    # ── what the sub-agent is made of ────────────────────────────────────────────────────────────────────
+    # ── the parts of the sub-agent ───────────────────────────────────────────────────────────────────────
 
     def make_options(self, options: Options) -> Options:
         """Return the options of the sub-agent: a new session with the prompt of its profile."""
@@ -91,7 +90,7 @@ class ParentLink(Struct, frozen=True, kw_only=True):
         )
 
     def limit_effects(self, effects: frozenset[Effect]) -> frozenset[Effect]:
-        """Return what the sub-agent may hold of what its parent holds."""
+        """Return the effects of the parent that the sub-agent may have."""
         allowed = effects if self.profile.effects is None else effects & self.profile.effects
         if self.copy is not None:
             allowed -= {"mcp"}  # servers work in the workspace, and other agents use them too
@@ -116,10 +115,10 @@ class ParentLink(Struct, frozen=True, kw_only=True):
 
 
 class Relay:
-    """Passes the events of a sub-agent's session on to the session of its parent, under the path that it has there.
+    """Relays the events of a sub-agent's session to the session of its parent, under its path there.
 
-    In its own session a sub-agent is `main`. What it spends is passed on as charges, so that every session above
-    counts the whole tree below it.
+    In its own session a sub-agent is `main`. Its costs are relayed as charges, so that every session above counts the
+    whole tree below it.
     """
 
     def __init__(self, session: Session, link: ParentLink) -> None:

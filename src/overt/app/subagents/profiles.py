@@ -18,8 +18,8 @@ from overt.lib.text import first_line, shorten
 from overt.safety.rules import Subject, matching
 
 READING: frozenset[Effect] = frozenset({"read", "run", "notes", "skills", "discover", "network", "mcp"})
-"""Effects of an agent that only looks. Its commands run in a sandbox that cannot write, and of MCP servers it has only
-the tools of those that the user has marked as read-only."""
+"""Effects of an agent that only reads. Its commands run in a read-only sandbox, and it has only the tools of MCP
+servers that the user has marked as read-only."""
 
 BUILT_IN = (
     AgentProfile(name="build", description="the usual main agent, with all tools", mode="primary", origin="built-in"),
@@ -60,7 +60,7 @@ INTERNAL = (
     AgentProfile(name="summary", description="sums up the older messages that a compaction replaces"),
     AgentProfile(name="compaction", description="shortens the history when the context window is full"),
 )
-"""Requests that Overt sends by itself. They have no tools and cannot be started or changed."""
+"""Internal requests of Overt. They have no tools and cannot be started or changed."""
 FOREIGN_NAMES = {"general-purpose": "general", "Explore": "explore", "Plan": "plan"}
 LONGEST_ABOUT = 100
 MOST_OFFERED = 1200
@@ -68,14 +68,14 @@ MOST_OFFERED = 1200
 
 
 class ShadowedAgent(Struct, frozen=True):
-    """An agent that is not used, because another one `by` this origin has its name."""
+    """An agent that is not used because an agent from the origin `by` has the same name."""
 
     profile: AgentProfile
     by: str
 
 
 class AgentLibrary:
-    """All agents of a session, read once. Nothing is read from disk before it is needed, or if there are no files."""
+    """All agents of a session. They are read from disk once, at the first use."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
@@ -99,7 +99,7 @@ class AgentLibrary:
         return self._all[1]
 
     def _own(self) -> Iterator[AgentProfile]:
-        """Yield the agents that are not built in, those that count first at the top."""
+        """Yield the agents that are not built in, in the order of precedence."""
         setting, tables = self._setting, self._setting.config.agents
         folders = agent_folders(setting)
         if not (tables or folders or setting.agents_json):
@@ -142,7 +142,7 @@ class AgentLibrary:
         return None if profile is None or profile.disabled else profile
 
     def find_for_task(self, name: str, rules: Iterable[Rule], starter: AgentProfile | None) -> AgentProfile:
-        """Return an agent that `starter` may start, or raise a ToolError that names those that there are."""
+        """Return an agent that `starter` may start, or raise a ToolError that lists the others."""
         rules, profile = tuple(rules), self.find(name)
         names = ", ".join(each.name for each in self.startable(rules, starter)) or "none that this agent may start"
         if profile is None or profile.mode == "primary":
@@ -203,7 +203,7 @@ class AgentLibrary:
 
 
 def agent_folders(setting: Setting) -> tuple[ExtensionFolder, ...]:
-    """Return the folders with agents. Whether the project is trusted is only looked up if there is one."""
+    """Return the folders with agents. Trust in the project is checked only if it has one."""
     folders = extension_folders(extension_places(setting, trusted=setting.trust.has(setting.roots.project)), "agents")
     if any(folder.scope == "project" for folder in folders):
         return extension_folders(extension_places(setting), "agents")

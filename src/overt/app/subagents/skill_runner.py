@@ -1,4 +1,4 @@
-"""Skills that run as a sub-agent (`runAs: subagent`, `context: fork`): only the answer reaches the agent that calls."""
+"""Skills that run as a sub-agent (`runAs: subagent`, `context: fork`): only the answer reaches the caller."""
 
 from typing import TYPE_CHECKING
 

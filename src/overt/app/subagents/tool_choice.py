@@ -1,4 +1,4 @@
-"""Which tools an agent has: those that its profile leaves, and never one that the agent which starts it has not."""
+"""Decide which tools an agent has: those of its profile, and never one that its parent does not have."""
 
 from collections.abc import Container, Iterable
 from fnmatch import fnmatchcase
@@ -22,7 +22,7 @@ class ToolChoice(Struct, frozen=True, kw_only=True):
 
     @property
     def is_exact(self) -> bool:
-        """True if the profile lists the tools: the model is sent all of them, and there are no others to look up."""
+        """True if the profile lists the tools: all are sent to the model, and it cannot look up others."""
         return self.profile.tools is not None
 
     def allows(self, tool: Tool) -> bool:
@@ -31,13 +31,13 @@ class ToolChoice(Struct, frozen=True, kw_only=True):
         if self.parent and not _can_run(self.parent, tool):
             return False
         if profile.planning and tool.server and tool.harmless != ("*",):
-            return False  # the server says that it only reads, or says nothing; the user has not
+            return False  # only the user may declare a server read-only, not the server itself
         if _names(profile.disallowed_tools, tool, family=True) or self._is_denied(tool):
             return False
         return profile.tools is None or _names(profile.tools, tool)
 
     def allows_server(self, entry: ServerEntry) -> bool:
-        """True if the agent may have a tool of an MCP server; others are neither started nor named to it."""
+        """True if the agent may use an MCP server. Other servers are not started for it."""
         if self.profile.planning and not entry.read_only:
             return False
         return self.profile.tools is None or any(name.startswith("mcp__") for name in self.profile.tools)
@@ -52,7 +52,7 @@ class ToolChoice(Struct, frozen=True, kw_only=True):
         return {name: tool for name, tool in tools.items() if self.allows(tool) and (self.is_exact or name in usual)}
 
     async def load_servers(self, catalog: ToolCatalog) -> list[str]:
-        """Find out which tools the MCP servers have that the profile lists. Return what is wrong with them."""
+        """Load the MCP servers whose tools the profile lists. Return the problems."""
 
         def is_known(entry: str) -> bool:
             return any(_names((entry,), tool) for tool in catalog.server_tools().values())
@@ -72,7 +72,7 @@ def _can_run(agent: Agent, tool: Tool) -> bool:
 
 
 def _names(entries: Iterable[str], tool: Tool, *, family: bool = False) -> bool:
-    """True if one of the entries means the tool: by its name, as a tool of its server, or by a pattern. With `family`,
+    """True if an entry matches the tool: its name, its server or a pattern. With `family`,
     `edit` means every tool that changes files."""
     return any(
         entry == tool.name

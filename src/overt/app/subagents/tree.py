@@ -1,4 +1,4 @@
-"""The tree of sub-agents below one session: what each is doing, and how the user stops or steers it."""
+"""The tree of sub-agents below one session: what each is doing, and ways to stop or steer it."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
@@ -30,9 +30,9 @@ NodeState = Literal["running", "asking", "done", "stopped", "failed"]
 
 
 class AgentNode(Struct, frozen=True, kw_only=True):
-    """One sub-agent as the user sees it. `calls` are those that run and `questions` those that wait, by id.
+    """One sub-agent as the user sees it. `calls` are the running calls and `questions` the open ones, by id.
 
-    `session_path` is empty if the session is not beside that of the tree, as in a fork.
+    `session_path` is empty if the file of the session is not in the folder of the tree, as in a fork.
     """
 
     path: str
@@ -50,7 +50,7 @@ class AgentNode(Struct, frozen=True, kw_only=True):
 
     @property
     def activity(self) -> str:
-        """What it does now: the call that was started last, or an empty string while the model thinks."""
+        """The running call that started last, or an empty string while the model thinks."""
         return next(reversed(self.calls.values()), "")
 
     @property
@@ -63,8 +63,8 @@ class AgentNode(Struct, frozen=True, kw_only=True):
 
 
 class AgentTree:
-    """All sub-agents of a session, at any depth. `earlier` are those that it had before it was resumed. `library` holds
-    the agents that there are to start."""
+    """All sub-agents of a session, at any depth. `earlier` are those from before it was resumed. `library` holds the
+    agents that can be started."""
 
     def __init__(self, root: str, library: "AgentLibrary", earlier: Iterable[AgentNode] = ()) -> None:
         """`root` is the id of the session."""
@@ -78,11 +78,11 @@ class AgentTree:
             self._names[stem] = max(self._names.get(stem, 0), int(number) if number.isdecimal() else 0)
 
     def __iter__(self) -> Iterator[AgentNode]:
-        """Give the nodes with each agent before those that it has started."""
+        """Iterate over the nodes, parents first."""
         return iter(sorted(self._nodes.values(), key=lambda node: path_order(node.path)))
 
     def new_path(self, parent: str, profile: str) -> str:
-        """Return a path that no agent of this session has had: `main/explore-2`."""
+        """Return an unused path for a new agent: `main/explore-2`."""
         stem = f"{parent}/{profile.replace('/', '-')}"
         self._names[stem] = self._names.get(stem, 0) + 1
         return f"{stem}-{self._names[stem]}"
@@ -92,7 +92,7 @@ class AgentTree:
         self._conversations[node.path] = conversation
 
     def end(self, path: str, state: NodeState) -> None:
-        """Note that an agent has ended. What it has spent and its session stay in the tree."""
+        """Mark an agent as ended. Its node stays in the tree."""
         self._conversations.pop(path, None)
         self._nodes[path] = replace(self._nodes[path], state=state, calls={}, questions=frozenset())
 
@@ -100,7 +100,7 @@ class AgentTree:
         return self._nodes.get(path)
 
     def resolve(self, reference: str) -> AgentNode:
-        """Return an agent by its path or, if that is clear, the end of its path: `explore-1` for `main/explore-1`."""
+        """Return an agent by its path or, if unambiguous, the end of its path: `explore-1` for `main/explore-1`."""
         matches = [node for path, node in self._nodes.items() if path == reference or path.endswith(f"/{reference}")]
         exact = [node for node in matches if node.path == reference]
         if len(exact or matches) != 1:
@@ -115,16 +115,16 @@ class AgentTree:
         return tuple(node for node in self if node.is_live)
 
     def see(self, path: str, event: Event) -> None:
-        """Keep what an agent is doing, from an event of its own session."""
+        """Update the node of an agent from an event of its own session."""
         node, conversation = self._nodes[path], self._conversations.get(path)
         if conversation is not None:
             node = replace(node, spent=conversation.spend.session)
         if event.agent == "main":
-            node = _follow(node, event)
+            node = _apply_event(node, event)
         self._nodes[path] = node
 
     def stop(self, path: str) -> None:
-        """Stop a running agent and everything below it. What waits for records does not hold up the processes."""
+        """Stop a running agent and everything below it. Its processes end at once, before records are written."""
         conversation = self._live(path)
         conversation.interrupt()
         conversation.session_workspace.end_jobs()
@@ -140,7 +140,7 @@ class AgentTree:
         return conversation
 
 
-def _follow(node: AgentNode, event: Event) -> AgentNode:
+def _apply_event(node: AgentNode, event: Event) -> AgentNode:
     match event:
         case RequestSent(purpose="step"):
             return replace(node, steps=node.steps + 1)
@@ -149,18 +149,18 @@ def _follow(node: AgentNode, event: Event) -> AgentNode:
         case ToolFinished(result=result):
             return replace(node, calls={id: text for id, text in node.calls.items() if id != result.call_id})
         case PermissionAsked(call=call):
-            return _ask(node, node.questions | {call.id})
+            return _with_questions(node, node.questions | {call.id})
         case FormAsked(id=id):
-            return _ask(node, node.questions | {id})
+            return _with_questions(node, node.questions | {id})
         case PermissionDecided(call_id=id) | FormClosed(id=id):
-            return _ask(node, node.questions - {id})
+            return _with_questions(node, node.questions - {id})
         case TurnEnded():
-            return _ask(replace(node, calls={}), frozenset())
+            return _with_questions(replace(node, calls={}), frozenset())
         case _:
             return node
 
 
-def _ask(node: AgentNode, questions: frozenset[str]) -> AgentNode:
+def _with_questions(node: AgentNode, questions: frozenset[str]) -> AgentNode:
     state: NodeState = ("asking" if questions else "running") if node.is_live else node.state
     return replace(node, state=state, questions=questions)
 

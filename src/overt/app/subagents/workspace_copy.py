@@ -1,10 +1,10 @@
 """The copy of the workspace that an isolated agent works in, from its start until its state is a commit.
 
-    <data dir>/isolated/<workspace slug>/<id>/    copy.json: whose it is
+    <data dir>/isolated/<workspace slug>/<id>/    copy.json: its session and agent
                                               upper/: what the agent changed, see `sandbox/overlay.py`
 
-The folder is locked while the agent runs. One that is not locked was left by an Overt that was killed: at the next
-start in the workspace its state becomes a commit too. It is removed once the commit has everything.
+The folder is locked while the agent runs. An unlocked folder was left behind when Overt was killed: the next
+start in the workspace commits its state too. The folder is removed once the commit has everything.
 """
 
 import asyncio
@@ -47,8 +47,8 @@ NESTED = (
 
 
 class CopyRecord(Struct, frozen=True, kw_only=True):
-    """Whose copy it is. `since_ns` is when it was made, by the clock of the file system. `finished`: its state was kept
-    as far as that goes, and the folder stays for what is missing in the commit."""
+    """The session and agent of a copy. `since_ns` is when it was made, by the clock of the file system. `finished`: its
+    state was committed as far as possible, and the folder stays for what the commit lacks."""
 
     workspace: str
     session: str = ""
@@ -80,18 +80,18 @@ class WorkspaceCopy:
         )
         self.spawner = SupervisorSpawner(place=self.place, mode="bubblewrap", overlay=overlay)
         self.is_applied = False
-        """Everything that was changed is in the workspace."""
+        """True once all changes are in the workspace."""
         self._git = git
         self._lock = lock
         self._state: asyncio.Future[CopyState] | None = None
 
     def belongs_to(self, session: str, agent: str, description: str) -> None:
-        """Note whose copy it is, for the case that Overt is killed."""
+        """Store the session and agent of the copy, for recovery if Overt is killed."""
         record = replace(read_record(self.folder), session=session, agent=agent, description=description)
         write_record(self.folder, record)
 
     async def keep_state(self) -> CopyState:
-        """End the programs of the agent, and make a commit of what it changed, once."""
+        """End the programs of the agent and commit its changes. Later calls return the same state."""
         if self._state is None:
             self._state = asyncio.ensure_future(self._keep_state())
         return await asyncio.shield(self._state)
@@ -101,7 +101,7 @@ class WorkspaceCopy:
         return await asyncio.to_thread(keep_state, self.folder, self._git)
 
     async def close(self) -> None:
-        """Let go of the copy. What is in it was kept before, or is kept now."""
+        """Release the copy. Commit its changes first if that was not done."""
         try:
             state = await self.keep_state()
         finally:
@@ -111,12 +111,12 @@ class WorkspaceCopy:
 
 
 async def open_copy(setting: Setting, shared: WorkspaceServices) -> WorkspaceCopy:
-    """Make a copy for an agent. ToolError where none can be made."""
+    """Make a copy for an agent. Raise ToolError if that is not possible."""
     mode = setting.config.sandbox.mode
     if mode not in ("auto", "bubblewrap"):
         raise ToolError(IMPOSSIBLE.format(why=f"sandbox.mode is {mode}"), code="isolation")
     if not find_bubblewrap():
-        raise ToolError(IMPOSSIBLE.format(why=f"bubblewrap is not there: {ADVICE}"), code="isolation")
+        raise ToolError(IMPOSSIBLE.format(why=f"bubblewrap is not installed: {ADVICE}"), code="isolation")
     try:
         return await asyncio.to_thread(_open_copy, setting, shared)
     except (OvertError, OSError) as error:
@@ -129,7 +129,7 @@ def _open_copy(setting: Setting, shared: WorkspaceServices) -> WorkspaceCopy:
     unfinished, folder = f"{base}/{UNFINISHED}{id}", f"{base}/{id}"
     os.mkdir(unfinished, 0o700)
     lock = lock_folder(unfinished)
-    assert lock >= 0  # nobody else knows the name
+    assert lock >= 0  # the name is new, so no other process can hold the lock
     try:
         write_record(unfinished, CopyRecord(workspace=workspace))
         since = os.stat(f"{unfinished}/{RECORD}").st_ctime_ns
@@ -151,7 +151,7 @@ def copies_folder(setting: Setting) -> str:
 
 
 def keep_state(folder: str, git: str) -> CopyState:
-    """Make a commit of what was changed in a copy. Blocking."""
+    """Commit the changes of a copy. Blocking."""
     record = read_record(folder)
     changes: Sequence[CopyChange] = ()
     try:
@@ -159,7 +159,7 @@ def keep_state(folder: str, git: str) -> CopyState:
         repository = find_repository(record.workspace)
         if repository is None or not git:
             in_git = repository is not None
-            why = "there is no git to trust" if in_git else "the workspace is no git repository"
+            why = "no trusted git program was found" if in_git else "the workspace is not a git repository"
             return CopyState(changes=tuple(changes), in_git=in_git, why_not=why, folder=folder)
         name = record.session or os.path.basename(folder)
         message = f"{record.agent or 'agent'}: {record.description or 'changes'}\n\nSession: {name}"
@@ -182,10 +182,7 @@ def settle_folder(folder: str, state: CopyState) -> None:
 
 
 def recover_copies(setting: Setting, git: str) -> list[str]:
-    """Keep the state of the copies that a killed Overt has left in this workspace. Return what to tell the user.
-
-    Blocking.
-    """
+    """Commit the copies that were left behind when Overt was killed. Return notices for the user. Blocking."""
     base, notices = copies_folder(setting), []
     for name in sorted(os.listdir(base)) if os.path.isdir(base) else ():
         folder = os.path.join(base, name)
@@ -212,7 +209,7 @@ def recover_copies(setting: Setting, git: str) -> list[str]:
 
 
 def lock_folder(folder: str) -> int:
-    """Return a descriptor that holds the folder of a copy, or -1 if it is gone or an agent works in it."""
+    """Lock the folder of a copy and return the descriptor, or -1 if it is gone or in use."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -226,7 +223,7 @@ def lock_folder(folder: str) -> int:
 
 
 def unlock_folder(lock: int) -> None:
-    fcntl.flock(lock, fcntl.LOCK_UN)  # closing is not enough: a child that is being started may have the descriptor too
+    fcntl.flock(lock, fcntl.LOCK_UN)  # closing is not enough: a child that is starting may have the descriptor too
     os.close(lock)
 
 

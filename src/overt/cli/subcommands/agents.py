@@ -1,4 +1,4 @@
-"""`overt agents`: which agents there are, what each of them has, and what of their definitions is not used."""
+"""`overt agents`: list agents, and show the tools, rules and ignored fields of one."""
 
 from overt.app.registries import Registries
 from overt.app.subagents.describe import agent_rows, detail_lines, row_lines
@@ -15,7 +15,7 @@ COMMAND = CommandLine(
   overt agents                      list them with mode, origin and model
   overt agents show NAME            print one with its tools, rules and prompt""",
     words="[list | show NAME]",
-    flags=(FOLDER, JSON, Flag("--all", "with hidden ones, and what Overt asks models by itself")),
+    flags=(FOLDER, JSON, Flag("--all", "include hidden agents and internal requests of Overt")),
 )
 
 

@@ -17,7 +17,7 @@ from overt.core.capabilities import AVAILABLE
 
 LONGEST_NAME = 64
 RESERVED = ("permissions", "permission", "subagent_models")
-"""Tables below [agent] that are no agents."""
+"""Tables below [agent] that do not define an agent."""
 AGENT_ALIASES = {
     "disallowedTools": "disallowed_tools",
     "maxTurns": "max_steps",
@@ -51,7 +51,7 @@ def read_models(value: object) -> dict[str, str]:
     return {name: read_plain(model) for name, model in value.items()}
 
 
-def share(most: float) -> KeyType:
+def number_up_to(most: float) -> KeyType:
     schema = {"type": "number", "minimum": 0, "maximum": most}
     return number(f"a number from 0 to {most:g}", lambda value: 0 <= value <= most, schema)
 
@@ -59,7 +59,7 @@ def share(most: float) -> KeyType:
 TEXT = KeyType("a text", read_plain, STRING)
 FLAG = KeyType("true or false", read_flag, {"type": "boolean"})
 TOOLS = KeyType("a list of tools, or a text with commas between them", read_tools, {"anyOf": [STRING, STRINGS]})
-TEMPERATURE, TOP_P = share(2.0), share(1.0)
+TEMPERATURE, TOP_P = number_up_to(2.0), number_up_to(1.0)
 MODELS = KeyType(
     "a table of agents and the names of their models", read_models, {"type": "object", "additionalProperties": STRING}
 )

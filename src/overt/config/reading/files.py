@@ -150,7 +150,7 @@ class _Walk:
                 self.unknown(here, item, known, strict=section in ("tools", "sandbox"))
 
     def agent(self, path: Path, name: str, table: dict[str, object]) -> None:
-        """Read the definition of an agent. Its rules are read like those of everybody."""
+        """Read the definition of an agent. Its rules have the same form as those under [permissions]."""
         if not is_agent_name(name):
             raise ConfigError(
                 f"{self.place(path)}: an agent needs a name of letters, digits, `-` and `_`, got {described(name)}"

@@ -180,7 +180,7 @@ PATH = KeyType("the path of a file", read_text, STRING)
 DOLLARS = number_from_zero("a number of dollars, 0 or more")
 SPENDING = {
     **dict.fromkeys(
-        ("budget_usd", "turn_usd", "agent_usd"), number_from_zero("a number of dollars above 0, or 0 for no bound")
+        ("budget_usd", "turn_usd", "agent_usd"), number_from_zero("a number of dollars above 0, or 0 for no limit")
     ),
     **dict.fromkeys(
         ("session_tokens", "turn_tokens", "agent_tokens"),

@@ -1,1 +1,1 @@
-"""Agents by their definition, and what a session records of those it starts."""
+"""Definitions of agents, and the events that a session records about its sub-agents."""

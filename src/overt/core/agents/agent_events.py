@@ -1,4 +1,4 @@
-"""What a session records of its sub-agents. Each of them has a session of its own, which holds everything else.
+"""Events that a session records about its sub-agents. Everything else is in the session of each sub-agent.
 
 The `agent` of these events is the path of the sub-agent, `main/explore-1`, as seen from the session that records it.
 """
@@ -34,7 +34,7 @@ class AgentCharged(Event, frozen=True, kw_only=True):
 
 
 class AgentEnded(Event, frozen=True, kw_only=True):
-    """A sub-agent has ended, and everything that it had started with it."""
+    """A sub-agent and everything that it started have ended."""
 
     reason: EndReason
     steps: int = 0

@@ -2,11 +2,11 @@
 
 
 def path_order(path: str) -> list[tuple[str, int]]:
-    """Sort siblings by name and number, so that `explore-10` comes after `explore-9`."""
+    """Return a sort key by name and number, so that `explore-10` comes after `explore-9`."""
     parts = (part.rpartition("-") for part in path.split("/"))
     return [(name, int(number) if number.isdecimal() else 0) for name, _, number in parts]
 
 
 def is_below(path: str, agent: str) -> bool:
-    """True for the path of an agent and of every agent below it."""
+    """True if `path` is that of `agent` or of an agent below it."""
     return path == agent or path.startswith(f"{agent}/")

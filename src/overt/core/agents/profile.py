@@ -1,4 +1,4 @@
-"""What an agent is by its definition: a built-in, a Markdown file, a table of the configuration or a flag."""
+"""The definition of an agent: built-in, or from a Markdown file, a table of the configuration or a flag."""
 
 from typing import Literal
 
@@ -13,11 +13,11 @@ AgentMode = Literal["primary", "subagent", "all"]
 class AgentProfile(Struct, frozen=True, kw_only=True):
     """`tools` None means all tools of the agent that starts it; `effects` None means all of its effects.
 
-    `prompt` replaces the system prompt, and `addition` is put behind it. `rules` are permission rules on top of those
+    `prompt` replaces the system prompt, and `addition` is appended to it. `rules` are permission rules on top of those
     of the session. An empty `model` is that of the parent. `planning`: it may not write, whatever the mode. `agents`
     are the agents that it may start (None: all). A `hidden` one is not offered, a `disabled` one cannot be started.
-    Entries of `tools` are names of tools, `mcp__server` for all of a server, or patterns. `warnings` name what of the
-    definition is not used.
+    Entries of `tools` are names of tools, `mcp__server` for all of a server, or patterns. `warnings` name
+    parts of the definition that are not used.
     """
 
     name: str

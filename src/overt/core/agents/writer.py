@@ -1,4 +1,4 @@
-"""An agent as one of several that write in the same workspace."""
+"""Identifies an agent among several that write in the same workspace."""
 
 from msgspec import Struct
 

@@ -41,7 +41,7 @@ class Charge(Struct, frozen=True, kw_only=True):
 class Totals(Struct, frozen=True, kw_only=True):
     """Sums over requests. Of the `unpriced` ones the cost is not known, so `cost` and `saved` are of the others.
 
-    `unpriced_tokens` are the uncached tokens of those. So many requests were `estimated`, because they broke off.
+    `unpriced_tokens` are their uncached tokens. `estimated` counts requests that broke off.
     """
 
     requests: int = 0
@@ -100,7 +100,7 @@ class Totals(Struct, frozen=True, kw_only=True):
         )
 
     def describe_cost(self) -> str:
-        """Return the cost as people read it: `~` if some of it is estimated, a plus if there are unpriced requests."""
+        """Return the cost as text: with `~` if some of it is estimated, with a plus if some requests have no price."""
         known = self.known_cost
         about = "~" if self.estimated and known else ""
         return about + dollars(known) + ("+" if self.unpriced and known is not None else "")
@@ -174,7 +174,7 @@ def _receive(spend: Spend, event: Replied | Compacted) -> Spend:
         return spend
     spend = _put(spend, event, replace(model, cache=model.cache.receive(event.usage)))
     if isinstance(event, Replied) and event.finish == "interrupted" and event.usage == Usage():
-        model = replace(model, price=None)  # an earlier version made no estimate of a reply that broke off
+        model = replace(model, price=None)  # earlier versions did not estimate a reply that broke off
     return _charge(spend, event, model, purpose=request.purpose)
 
 

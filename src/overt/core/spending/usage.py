@@ -14,7 +14,7 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def uncached(self) -> int:
-        """All tokens but those that were read from a cache."""
+        """All tokens except those read from a cache."""
         return max(0, self.input - self.cached) + self.output
 
     def __add__(self, other: "Usage") -> "Usage":

@@ -12,14 +12,14 @@ from overt.core.spending.spend import Totals
 LEAST_OUTPUT = 1000
 """Tokens of a reply below which a request is not worth sending."""
 UNKNOWN_OUTPUT = 16_384
-"""The most tokens of a reply where a model's own limit is not known."""
+"""The assumed output limit of a model whose own limit is unknown."""
 STAND_IN = 5.0
-"""US dollars for a million uncached tokens of a model without a known price, for a limit in dollars."""
+"""The assumed US dollars per million uncached tokens of a model without a known price."""
 
 
 class WorstCase(Struct, frozen=True, kw_only=True):
-    """`input` is the most that the request can take, `output` the most that its reply can. A reply of fewer than
-    `least` tokens is of no use, or its length cannot be limited. Without a known price, `STAND_IN` holds."""
+    """`input` is the most that the request can take, `output` the most that its reply can. The request is
+    not sent if fewer than `least` tokens are left for the reply. Without a known price, `STAND_IN` is used."""
 
     input: int
     output: int
@@ -42,7 +42,7 @@ class WorstCase(Struct, frozen=True, kw_only=True):
         return self.input_cost + output * self.output_price
 
     def tokens_for(self, dollars: float) -> float:
-        """Return how many tokens of output are left for this amount; below 0 if not even the input is paid."""
+        """Return how many output tokens this amount pays for; below 0 if not even the input."""
         left = dollars - self.input_cost
         if self.output_price == 0.0:
             return inf if left >= 0 or not self.input_cost else -1

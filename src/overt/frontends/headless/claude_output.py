@@ -37,12 +37,12 @@ def init(conversation: Conversation) -> dict[str, object]:
 def claude_event(event: Event, conversation: Conversation, parent_call: str | None = None) -> dict[str, object] | None:
     """The line for one event; None for what those readers do not know.
 
-    For an event of a sub-agent, `parent_call` is the id of the call that has started it.
+    For an event of a sub-agent, `parent_call` is the id of the call that started it.
     """
     common: dict[str, object] = {"parent_tool_use_id": parent_call, "session_id": conversation.id, "uuid": new_id(32)}
     match event:
         case Replied(message=message) if not message.parts and (event.forced or event.estimated):
-            return None  # a summary that came to nothing, or a reply that broke off before its first word
+            return None  # a failed summary, or a reply that broke off before its first word
         case Compacted(cause=cause, before=before):
             about = {"trigger": "manual" if cause == "asked" else "auto", "pre_tokens": before}
             session = {"session_id": conversation.id, "uuid": new_id(32)}

@@ -73,7 +73,7 @@ async def _turn(conversation: Conversation, options: Options, prompt: str, summa
     api_ms, narrator = 0, _make_narrator() if options.verbose else None
     end = TurnEnded(reason="error")
     turn = await _start_turn(conversation, prompt)
-    calls: dict[str, str] = {}  # of sub-agents: the call that has started each
+    calls: dict[str, str] = {}  # path of each sub-agent → the call that started it
     async with aclosing(follow(conversation.session, turn, agents=True)) as events:
         async for event in events:
             if isinstance(event, AgentStarted):
@@ -132,9 +132,9 @@ def _make_narrator() -> "Narrator":
 
 
 def tell(event: Event, narrator: "Narrator | None" = None) -> None:
-    """On stderr, where it does not mix with the result: what needs attention, and with a narrator all that happens.
+    """Print an event on stderr, apart from the result: only what needs attention, or with a narrator everything.
 
-    Of sub-agents only their calls are told, and only by a narrator: they report to the agent that has started them.
+    Of sub-agents only their calls are printed, and only with a narrator: they report to the agent that started them.
     """
     verbose = narrator is not None
     for line in narrator.narrate(event) if narrator else ():

@@ -164,7 +164,7 @@ class PlainChat:
         return done.action is not Action.LEAVE
 
     def _run_command(self, text: str) -> CommandOutcome:
-        """Run a slash command and print its lines. One that fails prints why and comes to nothing."""
+        """Run a slash command and print its lines. If it fails, print why and return an empty outcome."""
         try:
             done = self._thread.call(self._conversation.commands.run(self._conversation, text))
             if done.action is Action.NEW:
@@ -180,7 +180,7 @@ class PlainChat:
         return done
 
     def _runs_in_turn(self, text: str) -> bool:
-        """True for a command that may run beside a turn. Any other line is for the model, `/exit` too."""
+        """True for a command that may run during a turn. Any other line, also `/exit`, goes to the model."""
         if not names_command(text):
             return False
         commands = self._conversation.commands
@@ -264,7 +264,7 @@ class PlainChat:
             self._settling = event.reason == "interrupted"
 
     def _is_over(self, question: PermissionAsked | FormAsked) -> bool:
-        """True if the agent that asks has been stopped while another question was on the screen."""
+        """True if the asking agent ended while another question was on the screen."""
         return any(
             isinstance(item, AgentEnded) and is_below(question.agent, item.agent) for item in tuple(self._wake.items)
         )

@@ -74,7 +74,7 @@ class LaunchPlanner:
     """LaunchPlanner for one place. The private folder is made with the first of them and shared by all.
 
     Without a place there are none: `before` gives the words to put before the supervisor of a profile. With an
-    `overlay`, programs see that instead of the workspace.
+    `overlay`, programs see it instead of the workspace.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ def words(rules: AccessRules, *, program: str, root: bool) -> tuple[str, ...]:
 def describe_mounts(rules: AccessRules, on_host: Callable[[str], str] = str) -> tuple[str, ...]:
     """The same mounts for `sandbox_process.py`: `w` can be written, `r` cannot, `h` hides; then what lies there.
 
-    `on_host` says how this process reaches a path as it is in the box."""
+    `on_host` translates a path in the box to one that this process can open."""
     flags = dict.fromkeys(rules.write, "w")
     flags |= dict.fromkeys(between(rules.write, (*rules.protected, *rules.hidden)), "w")
     flags |= dict.fromkeys(rules.hidden, "h")

@@ -1,1 +1,1 @@
-"""What an isolated agent changed in its copy of the workspace: which files, and a commit that keeps them."""
+"""The files that an isolated agent changed in its copy of the workspace, and the commit of them."""

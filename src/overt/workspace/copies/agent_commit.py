@@ -1,8 +1,9 @@
-"""Keeps the state of a copy as a commit in the repository of the workspace, without touching anything else of it.
+"""Commit the state of a copy in the repository of the workspace, without changing anything else there.
 
-The commit's parent is a commit with the files as they are in the workspace, uncommitted ones included, so that its
-difference is what the agent did; the parent of that is HEAD. Both are made with an index of their own. Contents go in
-byte for byte: git reads them by their paths and runs no filter.
+    HEAD ── files of the workspace as they are now, uncommitted ones included ── changes of the agent
+
+So `git show` prints what the agent changed. Both commits are made with a separate index. Contents are stored byte for
+byte: git reads them by their paths and runs no filter.
 """
 
 import os
@@ -18,21 +19,21 @@ from overt.workspace.git.state import Repository
 
 REFS = "refs/overt/agents/"
 TIMEOUT_S = 60.0
-LARGEST = 16 * 1024 * 1024
-"""Bytes of a file that goes into the commit."""
+LARGEST_BYTES = 16 * 1024 * 1024
+"""Larger files are left out of the commit."""
 MOST_IGNORED = 500
 MOST_IGNORED_BYTES = 64 * 1024 * 1024
-"""Ignored files go into the commit if there are not more."""
+"""Ignored files are part of the commit only up to these limits."""
 MOST_UNTRACKED = 20_000
 DELETED = "0 "
-"""The mode of a file that is taken out of an index."""
+"""The mode that removes a file from an index."""
 SETTINGS = {"core.logAllRefUpdates": "false", "core.autocrlf": "false", "core.safecrlf": "false"}
 
 
 class KeptState(Struct, frozen=True, kw_only=True):
-    """The commit of a copy. `ignored` are changes that git ignores, `kept_ignored` says that the commit has them.
+    """The commit of a copy. `ignored` are changes that git ignores; `kept_ignored` says whether the commit has them.
 
-    `left_out` are changes that it does not have: too large, not readable, or neither a file nor a link.
+    `left_out` are changes that it lacks: too large, not readable, or neither a file nor a link.
     """
 
     ref: str
@@ -43,7 +44,7 @@ class KeptState(Struct, frozen=True, kw_only=True):
 
 
 class AgentCommits:
-    """Makes the commits for copies of `root`, which lies in `repository`. `scratch` is a folder of ours. Blocking."""
+    """Makes the commits for copies of `root`, which lies in `repository`. `scratch` is a temporary folder. Blocking."""
 
     def __init__(self, git: str, repository: Repository, root: str, scratch: str) -> None:
         self._git = git
@@ -55,20 +56,20 @@ class AgentCommits:
         self._prefix = "" if root == repository.work_tree else f"{os.path.relpath(root, repository.work_tree)}/"
 
     def find_ignored(self, changes: Iterable[CopyChange]) -> frozenset[str]:
-        """Return the paths of changes to files that git ignores; it is not asked about other repositories."""
+        """Return the paths that git ignores. Paths in nested repositories are not checked."""
         own = {folder: self._is_own(folder) for folder in {os.path.dirname(change.path) for change in changes}}
         paths = [change.path for change in changes if own[os.path.dirname(change.path)]]
         feed = b"".join(os.fsencode(f"./{self._prefix}{path}") + b"\0" for path in paths)
         if not feed:
             return frozenset()
         places = self._places(work_tree=self._repository.work_tree, cwd=self._repository.work_tree)
-        words = ("--no-literal-pathspecs", "check-ignore", "-z", "--stdin")  # it takes no literal ones
+        words = ("--no-literal-pathspecs", "check-ignore", "-z", "--stdin")  # it refuses literal pathspecs
         child = start_git(self._git, words, places, settings=SETTINGS, feed=True)
         out = wait_for_git(child, feed, timeout_s=TIMEOUT_S, none_is_error=False)
         return frozenset(os.fsdecode(name)[len(f"./{self._prefix}") :] for name in out.split(b"\0")[:-1])
 
     def _is_own(self, folder: str) -> bool:
-        """False below a link or the folder of another repository, of which git knows nothing."""
+        """False below a link or in a nested repository, where git cannot be asked."""
         parts = folder.split("/") if folder else []
         above = (os.path.join(self._root, *parts[:count]) for count in range(1, len(parts) + 1))
         return not any(os.path.islink(path) or os.path.lexists(os.path.join(path, ".git")) for path in above)
@@ -81,7 +82,7 @@ class AgentCommits:
             len(ignored_files) <= MOST_IGNORED and sum(each.size for each in ignored_files) <= MOST_IGNORED_BYTES
         )
         wanted = [each for each in changes if each.path not in ignored or keeps_ignored]
-        left_out = [each.path for each in wanted if each.kind == "other" or each.size > LARGEST]
+        left_out = [each.path for each in wanted if each.kind == "other" or each.size > LARGEST_BYTES]
         head = self._head()
         parent = self._commit_workspace(head)
         self._add([each for each in wanted if each.path not in left_out])
@@ -106,14 +107,14 @@ class AgentCommits:
         return head
 
     def _commit_workspace(self, head: str) -> str:
-        """Fill the index with the files of the workspace as they are now. Return their commit, or HEAD's if it has
-        just these."""
+        """Fill the index with the files of the workspace as they are now. Return their commit, or HEAD if it has
+        the same files."""
         source = os.path.join(self._repository.git_dir, "index")
         if os.path.exists(source):
-            shutil.copy2(source, self._index)  # with its time, by which git tells what was changed since
+            shutil.copy2(source, self._index)  # keeps its time, by which git detects later changes
         try:
             self._add_uncommitted()
-        except OvertError:  # a filter that git must run and may not, or an operation that it does not allow now
+        except OvertError:  # git would have to run a filter, or refuses this operation now
             self._write("read-tree", *((head,) if head else ("--empty",)))
         tree = self._write("write-tree")
         if head and tree == self._write("rev-parse", f"{head}^{{tree}}"):
@@ -138,14 +139,14 @@ class AgentCommits:
                 changes.append(CopyChange(path=name, kind="link", source=path))
             elif os.path.isfile(path) and os.access(path, os.R_OK):
                 status = os.stat(path)
-                if status.st_size <= LARGEST:
+                if status.st_size <= LARGEST_BYTES:
                     changes.append(CopyChange(path=name, kind="file", source=path, mode=status.st_mode))
             elif not os.path.lexists(path):
                 changes.append(CopyChange(path=name, kind="deleted"))
         self._add(changes, prefix="")
 
     def _add(self, changes: Sequence[CopyChange], *, prefix: str | None = None) -> None:
-        """Put files into the index, and take out those that are gone."""
+        """Add files to the index, and remove deleted ones."""
         links = os.path.join(self._scratch, "links")
         os.makedirs(links, exist_ok=True)
         sources: list[str] = []
@@ -159,7 +160,7 @@ class AgentCommits:
                 sources.append(source)
         blobs: Iterator[str] = iter(())
         if sources:
-            feed = b"".join(_quoted(source) + b"\n" for source in sources)
+            feed = b"".join(_quote_path(source) + b"\n" for source in sources)
             blobs = iter(self._write("hash-object", "-w", "--no-filters", "--stdin-paths", feed=feed).split())
         lines = []
         for change in changes:
@@ -178,7 +179,7 @@ class AgentCommits:
         return self._write("commit-tree", tree or self._write("write-tree"), *words, feed=feed)
 
     def _write(self, *words: str, feed: bytes | None = None) -> str:
-        """Run a git that may write objects and refs of the repository, and our index. Return what it prints."""
+        """Run git with write access to the repository and our index. Return its output."""
         child = start_git(
             self._git, words, self._places(index=True, writes=True), settings=SETTINGS, feed=feed is not None
         )
@@ -196,7 +197,7 @@ class AgentCommits:
         )
 
 
-def _quoted(path: str) -> bytes:
-    """A path as git reads it from a line: in quotes, with every odd byte as an octal number."""
+def _quote_path(path: str) -> bytes:
+    """Quote a path for a line of git's input, with special bytes as octal numbers."""
     plain = (b"%c" % byte if 32 < byte < 127 and byte not in b'"\\' else b"\\%03o" % byte for byte in os.fsencode(path))
     return b'"' + b"".join(plain) + b'"'

@@ -1,7 +1,7 @@
-"""Which files differ between a folder and a copy-on-write view of it, read from where the view keeps its changes.
+"""Find the files that differ between a folder and an overlay of it, from the upper folder of the overlay.
 
-Overlayfs puts whole files there, a device 0/0 for each name that is gone, and marks a folder that hides the one below
-it. No mount is needed to read that, so the changes of a program that was killed are read in the same way.
+Overlayfs stores whole changed files there, a device 0/0 for each deleted name, and an attribute on each folder that
+hides the one below it. Reading that needs no mount, so it also works after Overt was killed.
 """
 
 import os
@@ -13,14 +13,14 @@ from msgspec import Struct
 
 OPAQUE = "user.overlay.opaque"
 GIT = ".git"
-BLOCK = 1024 * 1024
+BLOCK_BYTES = 1024 * 1024
 
 
 class CopyChange(Struct, frozen=True, kw_only=True):
     """A file that differs in the copy. `path` is relative to the workspace, as it is on disk.
 
-    `source` holds the new content. `existed`: the workspace has something there. `conflict`: the workspace was changed
-    there too since the copy was made. `kind` is `other` for what cannot be read.
+    `source` holds the new content. `existed`: the workspace has this path too. `conflict`: it changed in the workspace
+    since the copy was made. `kind` is `other` if the file cannot be read.
     """
 
     path: str
@@ -37,7 +37,7 @@ class CopyChange(Struct, frozen=True, kw_only=True):
 
 
 def find_changes(upper: str, root: str, *, since_ns: int) -> list[CopyChange]:
-    """Compare a copy with the folder it was made of, as that is now. Git's own files are left out.
+    """Compare a copy with the current state of its original folder. Git's own files are left out.
 
     `since_ns` is when the copy was made, by the clock of the file system.
     """
@@ -68,7 +68,7 @@ class _Comparison:
         if not stat.S_ISDIR(below.st_mode):
             yield self._deleted(path, below)
         elif _is_opaque(upper):
-            yield from self._gone(path, spare=names)
+            yield from self._deleted_below(path, spare=names)
 
     def _entry(self, entry: "os.DirEntry[str]", path: str) -> Iterator[CopyChange]:
         status = entry.stat(follow_symlinks=False)
@@ -77,13 +77,13 @@ class _Comparison:
             yield from self.folder(entry.path, path)
             return
         if below is not None and stat.S_ISDIR(below.st_mode):
-            yield from self._gone(path)
+            yield from self._deleted_below(path)
         if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
             if below is not None and not stat.S_ISDIR(below.st_mode):
                 yield self._deleted(path, below)
             return
         if not stat.S_ISREG(status.st_mode) and not stat.S_ISLNK(status.st_mode):
-            return  # sockets and pipes are nothing to keep
+            return  # sockets and pipes are not kept
         kind: Literal["file", "link", "other"] = "link" if stat.S_ISLNK(status.st_mode) else "file"
         if kind == "file" and not os.access(entry.path, os.R_OK):
             kind = "other"
@@ -98,15 +98,15 @@ class _Comparison:
                 conflict=self._is_newer(below),
             )
 
-    def _gone(self, path: str, spare: Collection[str] = ()) -> Iterator[CopyChange]:
-        """Yield every file below a folder of the workspace that is gone; `spare` are names in it that are not."""
+    def _deleted_below(self, path: str, spare: Collection[str] = ()) -> Iterator[CopyChange]:
+        """Yield every file below a folder that was deleted in the copy, except the names in `spare`."""
         for folder, folders, files in os.walk(os.path.join(self._root, path)):
             top = os.path.relpath(folder, self._root)
-            kept = spare if top == path else ()
+            remaining = spare if top == path else ()
             links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
-            folders[:] = sorted(name for name in folders if name not in (GIT, *kept, *links))
+            folders[:] = sorted(name for name in folders if name not in (GIT, *remaining, *links))
             for name in sorted((*files, *links)):
-                if name not in (GIT, *kept) and (below := self._below(f"{top}/{name}")) is not None:
+                if name not in (GIT, *remaining) and (below := self._below(f"{top}/{name}")) is not None:
                     yield self._deleted(f"{top}/{name}", below)
 
     def _deleted(self, path: str, below: os.stat_result) -> CopyChange:
@@ -135,7 +135,7 @@ class _Comparison:
 def _same_content(one: str, other: str) -> bool:
     try:
         with open(one, "rb", buffering=0) as first, open(other, "rb", buffering=0) as second:
-            while (block := first.read(BLOCK)) == second.read(BLOCK):
+            while (block := first.read(BLOCK_BYTES)) == second.read(BLOCK_BYTES):
                 if not block:
                     return True
     except OSError:

@@ -62,7 +62,7 @@ class CommandWatch(Struct):
     """One command between two snapshots. What it changed is recorded with `recorder`.
 
     The runner stores the command's write record in `writes` (None: not tracked). `taken` is the record of its end, once
-    `looked_after` is done. `conflict` names files of other agents that it has changed.
+    `looked_after` is done. `conflict` names files of other agents that it changed.
     """
 
     call_id: str
@@ -298,8 +298,8 @@ class SnapshotKeeper:
             watch.recorder.record(watch.taken)
 
     async def changes_of(self, watch: CommandWatch) -> CommandChanges:
-        """Return which files a command has changed: by the snapshots around it, or by its own record if there are none
-        or they take long."""
+        """Return the files that a command changed: from the snapshots around it, or from its write record if there are
+        none or they take too long."""
         if watch.looked_after:
             await asyncio.wait([watch.looked_after], timeout=PATIENCE)
         if taken := watch.taken:

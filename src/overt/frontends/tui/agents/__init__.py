@@ -1,1 +1,1 @@
-"""Sub-agents in the terminal: the rows of those that run, and one of them opened."""
+"""Sub-agents in the terminal: rows for the running ones, and the view of one."""

@@ -1,4 +1,4 @@
-"""What the rows of a tree of sub-agents are made of, in the live region and in the inspector."""
+"""Cells for the rows of sub-agents, in the live region and in the inspector."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ STYLES = {"running": "good", "asking": "bold warn", "done": "muted", "stopped": 
 
 
 def name_cell(node: "AgentNode") -> Span:
-    """The last part of the path, indented below the agent that has started it."""
+    """The last part of the path, indented by its depth."""
     return Span("  " * (node.depth - 1) + one_line(node.path.rpartition("/")[2]), "bold" if node.is_live else "")
 
 
@@ -28,12 +28,12 @@ def tokens_cell(node: "AgentNode") -> Span:
 
 
 def cost_cell(node: "AgentNode") -> Span:
-    """Empty where nothing is known of a cost, and where there was none."""
+    """The known cost; empty if it is unknown or zero."""
     return Span(money(node.spent.known_cost) if node.spent.known_cost else "", "muted")
 
 
 def activity_cell(node: "AgentNode") -> Span:
-    """The call that runs. Without one the model is at work."""
+    """The running call, or a word for a model that thinks."""
     if node.state == "asking":
         return Span(one_line(node.activity), "warn")
     if node.state != "running":

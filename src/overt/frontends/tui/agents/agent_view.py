@@ -1,4 +1,4 @@
-"""One sub-agent opened: what it was told, said and did, as the chat shows it, with a line where each step begins."""
+"""View of one sub-agent: its prompt, answers and calls, drawn like the chat, with a line at the start of each step."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from overt.app.subagents.tree import AgentNode
 
 TAIL_ROWS = 8
-"""Rows of what still moves below the transcript."""
+"""Rows of the live region below the transcript."""
 
 
 class AgentView:
-    """`count` says how many events of the agent have come; a request for more names it."""
+    """`count` is the number of events received; the next request starts there."""
 
     def __init__(self, agent: "AgentNode", markdown: Callable[[], Streamed]) -> None:
         self.agent = agent
@@ -47,7 +47,7 @@ class AgentView:
 
     def receive(self, value: AgentEvents, now: float) -> None:
         self.agent = value.agent
-        if value.start == self.count:  # else it was asked for twice
+        if value.start == self.count:  # else the same events were requested twice
             self._events += value.events
             self._feed(value.events, now)
 
@@ -74,7 +74,7 @@ class AgentView:
         return self.pager.draw(columns, lines)
 
     def details(self) -> Pager:
-        """All reasoning and the whole output of tools so far."""
+        """A pager with all reasoning and complete tool outputs so far."""
         return Pager(say("tui.details.title"), self._transcript.details, note=one_line(self.agent.path), end=True)
 
     def _note(self) -> str:

@@ -1,4 +1,4 @@
-"""The running sub-agents in the live region, a row each."""
+"""Rows for the running sub-agents in the live region."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from overt.app.subagents.tree import AgentNode
 
 READ_EVERY_S = 0.3
-"""Seconds after which it is looked up again what the agents do."""
+"""How often the rows are updated from the tree of agents."""
 MOST_ROWS = 6
 WIDE = 60
-"""Columns from which on the steps are named and not only counted."""
+"""From this many columns on, the number of steps has a label."""
 
 
 def read_running_agents(conversation: "Conversation") -> "Sequence[AgentNode]":
-    """For `update`; to be called in the session's thread."""
+    """Return the agents for `update`. Call it in the session's thread."""
     return conversation.agents.running() if conversation.agents else ()
 
 
 class LiveAgents:
-    """`nodes` are the agents that run: events say which, and the tree of the session what each of them does."""
+    """`nodes` are the running agents. Events add and remove them; `update` sets what each one does."""
 
     def __init__(self) -> None:
         self.nodes: tuple[AgentNode, ...] = ()
@@ -55,14 +55,14 @@ class LiveAgents:
                 pass
 
     def is_due(self, now: float) -> bool:
-        """True if it is time to read the tree again; call `set` with what it holds."""
+        """True if it is time to read the tree again; call `update` with the result."""
         if not self.nodes or now - self._read_at < READ_EVERY_S:
             return False
         self._read_at = now
         return True
 
     def update(self, nodes: "Sequence[AgentNode]") -> None:
-        """Take in what the agents do. Which of them run is said by the events alone."""
+        """Update what the agents do. Only events add or remove agents."""
         known = {node.session: node for node in nodes}
         self.nodes = tuple(known.get(node.session, node) for node in self.nodes)
 
@@ -70,7 +70,7 @@ class LiveAgents:
         self.nodes = tuple(sorted(nodes, key=lambda node: path_order(node.path)))
 
     def rows(self, columns: int, most: int, mark: str) -> list[Row]:
-        """At most so many rows. `mark` stands before an agent that works."""
+        """Return at most `most` rows. `mark` is drawn before a working agent."""
         from overt.frontends.tui.panels.cells import Column, lay_out_cells, widths  # late: 0.4 ms
 
         spec = (

@@ -46,7 +46,7 @@ class Running:
         self.line = ""
         self.asking = False
         self.delegated = False
-        """A sub-agent works on it, which has a row of its own."""
+        """A sub-agent works on this call and has its own row."""
 
 
 class Voice:

@@ -19,7 +19,7 @@ class Streamed(Protocol):
 
 
 class AnswerMarkdown:
-    """Makes the Markdown of each answer. Its citations are looked up in the workspace of the conversation."""
+    """Creates the Markdown renderer of each answer. Citations are looked up in the workspace of the conversation."""
 
     def __init__(self, workspace: Callable[[], str], links: Callable[[], bool]) -> None:
         self._workspace = workspace
@@ -27,7 +27,7 @@ class AnswerMarkdown:
         self._citations: Citations | None = None
 
     def forget(self) -> None:
-        """Another conversation is open, which may have another workspace."""
+        """Forget the citations: another conversation may have another workspace."""
         self._citations = None
 
     def __call__(self) -> Streamed:

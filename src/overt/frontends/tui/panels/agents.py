@@ -1,4 +1,4 @@
-"""The agents inspector: the tree of sub-agents as they work, one of them opened, and what can be done to it."""
+"""The agents inspector: the live tree of sub-agents, the view of one, and keys to stop, steer and fork it."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -36,11 +36,11 @@ from overt.lib.display_width import width
 from overt.lib.text import whole_number
 from overt.lib.translations import say
 
-OFTEN = 0.3
+REFRESH_S = 0.3
 ROOMY = 60
-"""Columns from which on a question names the whole path."""
+"""From this many columns on, a question shows the whole path."""
 WIDE = 100
-"""Columns from which on the task and what is done for it have a column each."""
+"""From this many columns on, the task and the running call have separate columns."""
 COLUMNS = (
     Column(most=28),
     Column(most=10),
@@ -51,12 +51,12 @@ COLUMNS = (
     Column(rest=True),
 )
 CONTEXT_KINDS = {"context": "agent_context", "request": "agent_request"}
-"""What the context inspector asks for → the same of an agent."""
+"""Requests of the context inspector → the same requests for an agent."""
 Item = AgentNode | AgentProfile
 
 
 class Typing(NamedTuple):
-    """A line that is typed for an agent: a message, or the step to fork it at."""
+    """The input line for an agent: a message, or the step at which to fork it."""
 
     what: Literal["steer", "fork"]
     agent: AgentNode
@@ -68,7 +68,7 @@ def make(inputs: PanelInputs) -> "AgentsPanel":
 
 
 class AgentsPanel:
-    every = OFTEN
+    every = REFRESH_S
 
     def __init__(self, markdown: Callable[[], Streamed], clock: Callable[[], float] = monotonic) -> None:
         self._markdown = markdown
@@ -86,7 +86,7 @@ class AgentsPanel:
         more = [PanelRequest("agent_events", view.agent.path, view.count)] if view and view.wants_more else []
         return [PanelRequest("agents"), *more]
 
-    # ── what comes ───────────────────────────────────────────────────────────────────────────────────────
+    # ── answers ─────────────────────────────────────────────────────────────────────────────────────────
 
     def receive(self, request: PanelRequest, value: object) -> list[PanelRequest]:
         match value:
@@ -132,12 +132,12 @@ class AgentsPanel:
             return []
         if self._view is not None:
             return self._press_view(self._view, key)
-        did, item = self._picker.press(key), self._picker.current
-        if did == "close":
+        action, item = self._picker.press(key), self._picker.current
+        if action == "close":
             return [CLOSE]
-        if did == "chose" and item:
+        if action == "chose" and item:
             return self._open(item)
-        return self._act(key, item) if not did and isinstance(item, AgentNode) else []
+        return self._act(key, item) if not action and isinstance(item, AgentNode) else []
 
     def _open(self, item: Item) -> list[PanelRequest]:
         if isinstance(item, AgentProfile):
@@ -172,7 +172,7 @@ class AgentsPanel:
                 self._typing = Typing("fork", agent, InputLine())
             case "c":
                 self._context, self._shown_in_context = ContextPanel(), agent.path
-                return self._of_agent(self._context.load())
+                return self._agent_requests(self._context.load())
             case _:
                 pass
         return []
@@ -182,9 +182,9 @@ class AgentsPanel:
         if requests == [CLOSE]:
             self._context = None
             return []
-        return self._of_agent(requests)
+        return self._agent_requests(requests)
 
-    def _of_agent(self, requests: list[PanelRequest]) -> list[PanelRequest]:
+    def _agent_requests(self, requests: list[PanelRequest]) -> list[PanelRequest]:
         path = self._shown_in_context
         return [PanelRequest(CONTEXT_KINDS[request.kind], path, request.number) for request in requests]
 
@@ -207,11 +207,11 @@ class AgentsPanel:
 
     def draw(self, columns: int, lines: int) -> Screenful:
         self._columns = columns
-        made = self._draw_body(columns, lines)
+        screen = self._draw_body(columns, lines)
         if self._typing is None:
-            return made
+            return screen
         foot, column = _prompt(self._typing, columns)
-        rows = [*made.rows[:-1], foot]
+        rows = [*screen.rows[:-1], foot]
         return Screenful(rows, (len(rows) - 1, column))
 
     def _draw_body(self, columns: int, lines: int) -> Screenful:
@@ -220,9 +220,9 @@ class AgentsPanel:
         if self._text is not None:
             return self._text.draw(columns, lines)
         if self._view is not None:
-            made = self._view.draw(columns, lines, self._clock())
+            screen = self._view.draw(columns, lines, self._clock())
             foot = self._picker.foot
-            return Screenful([*made.rows[:-1], cut(foot, columns)]) if foot else made
+            return Screenful([*screen.rows[:-1], cut(foot, columns)]) if foot else screen
         return self._picker.draw(columns, lines, note=self._note())
 
     @property
@@ -278,7 +278,7 @@ def _describe_profile(profile: AgentProfile) -> str:
 
 
 def _prompt(typing: Typing, columns: int) -> tuple[Row, int]:
-    """The line that is typed, its end in sight, and the column of the cursor."""
+    """Return the input line, scrolled to its end, and the column of the cursor."""
     words = say(f"tui.agents.{typing.what}", path=one_line(typing.agent.path), steps=typing.agent.steps)
     room = max(columns - width(words) - 1, 8)
     text = typing.line.text

@@ -57,7 +57,7 @@ def make_markdown() -> "Streamed":
 
 
 class PanelInputs(NamedTuple):
-    """What of the chat a panel may show: the details of its transcript, the commands, and Markdown as it draws it."""
+    """Parts of the chat that panels use: the details of the transcript, the commands and the Markdown renderer."""
 
     details: Lay = lambda _columns: ()
     commands: Sequence["Command"] = ()
@@ -308,7 +308,7 @@ class Pager:
 
     @property
     def typing(self) -> bool:
-        """True while the user types what to search for."""
+        """True while the user types a search text."""
         return self._typing is not None
 
     def load(self) -> list[PanelRequest]:
