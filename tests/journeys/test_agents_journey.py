@@ -91,7 +91,7 @@ def test_overt_agents_shows_where_each_agent_is_from_and_what_it_has(place: Plac
     assert lines[0] == "reviewer  [all]  ~/.config/overt/agents/reviewer.md  Reviews"
     assert lines[1] == "    `color` is not used by this version"
     assert lines[2].startswith("    `tools` names 'LSP', which no tool here is called")
-    assert [line.split()[0] for line in lines[3:]] == ["build", "plan", "general", "explore"]
+    assert [line.split()[0] for line in lines[3:]] == ["build", "plan", "general", "explore", "worker"]
     shown = place.run("agents", "show", "reviewer").out
     assert "  tools: read\n" in shown and shown.endswith("\n\nYou only review.\n")
     every = json.loads(place.run("agents", "--all", "--json").out)

@@ -20,7 +20,7 @@ from overt.app.subagents.inspect_agents import agent_text, fork_agent, read_even
 from overt.core.agents.agent_events import AgentEnded
 from overt.core.errors import OvertError, SessionError
 from overt.core.events import RequestSent, TextStreamed, TurnEnded
-from overt.sessions.index import agent_paths, latest_path, summary
+from overt.sessions.index import agent_paths, find_path, paths, summary
 from overt.sessions.load import load
 
 AGENTS = ("one", "two", "three")
@@ -169,8 +169,8 @@ def test_an_agent_is_forked_at_a_step_into_a_session_of_the_project(
             await conversation.prompt("go")
             forked = await fork_agent(conversation, "main/explore-1", 2)
             data_dir = conversation.setting.environment.data_dir
-            path = latest_path(data_dir, str(tmp_path / "w"))
-            assert path is not None
+            path = find_path(data_dir, forked.session)
+            assert path in paths(data_dir, str(tmp_path / "w"))
             loaded = load(path)
             assert (loaded.id, loaded.opened.parent, loaded.opened.agent_path) == (
                 forked.session,
