@@ -152,7 +152,7 @@ def test_a_ledger_that_cannot_be_written_is_told_once_and_the_work_goes_on(home:
     assert told[0].startswith("What this request cost could not be booked (Is a directory:")
 
 
-def test_a_reply_that_broke_off_is_booked_without_a_price(home: Path) -> None:
+def test_a_reply_that_broke_off_is_booked_with_an_estimate(home: Path) -> None:
     def stop(conversation: Conversation, event: Event) -> None:
         if isinstance(event, TextStreamed):
             conversation.interrupt()
@@ -170,4 +170,6 @@ def test_a_reply_that_broke_off_is_booked_without_a_price(home: Path) -> None:
     with ModelServer([stalled], models=("priced", "free")) as server:
         config(home, server)
         asyncio.run(main())
-    assert booked(home) == [expected(home, turn=1, step=1)]
+    (line,) = booked(home)
+    assert (line.turn, line.step, line.estimated, line.output) == (1, 1, True, 4)
+    assert line.input > 1000 and line.cost == pytest.approx((line.input * 2.0 + 4 * 10.0) / 1e6)

@@ -63,9 +63,10 @@ def keep_known(value: Any, like: Any) -> Any:
 
 
 def read_data(place: Place) -> dict[str, bytes]:
-    """Every file that the program keeps for itself."""
+    """Every file that the program keeps for itself, without the stamps of trusted folders: any start may write them."""
     folder = place.home / DATA
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in files.items() if not name.startswith("trust/")}
 
 
 def find_session(place: Place, id: str) -> Path:
