@@ -75,12 +75,12 @@ class Server:
             return found
         with self._record.open("rb") as file:
             file.seek(self._read)
-            while line := file.readline():
+            while (line := file.readline()).endswith(b"\n"):
                 request = json.decode(line, type=Recorded)
                 if request.method == "POST":
                     self.body = request.body.encode()
                     found.append(Arrival(request.at, request.size or len(self.body), request.own))
-            self._read = file.tell()
+                self._read = file.tell()  # a line that is being written is read next time
         return found
 
 
