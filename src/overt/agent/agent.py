@@ -167,7 +167,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     rules of folders that the history has reached since the last call, and facts that have changed. `marks` says where
     turns began, and `printed` what interrupted calls had printed, by their ids. `spend_limit` limits what
     the agent spends. `find_tool` finds any tool, also one that the agent does not have, by the names that
-    a history has for it. `uncounted` holds a request that broke off until it is recorded. `unlisted` are the tools
+    a history has for it. `uncounted` holds the requests that broke off until they are recorded. `unlisted` are tools
     that the model looks up, and `hooks` is None if the user has none.
     """
 

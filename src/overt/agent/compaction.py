@@ -252,9 +252,9 @@ class _Job:
         messages = (*history.messages, ask)
         if reservation := self._reserve(messages):
             params = replace(params, output_limit=reservation.output)
-        assembled = agent.runtime.assembler.beside().assemble(agent.spec.prefix, messages, params)
-        self.emit(request_sent(agent, assembled, forced=True, purpose="summary", also=(ask,)))
         with counted_request(agent, self.count(messages), reservation) as received:
+            assembled = agent.runtime.assembler.beside().assemble(agent.spec.prefix, messages, params)
+            self.emit(request_sent(agent, assembled, forced=True, purpose="summary", also=(ask,)))
             return await call_model(agent, assembled.request, self._emit_troubles, received=received, final=True)
 
     def _reserve(self, messages: tuple[Message, ...]) -> SpendReservation | None:

@@ -23,7 +23,11 @@ CALL_CHARACTERS = 4
 
 
 async def reserve(agent: Agent, messages: tuple[Message, ...], emit: Emit) -> SpendReservation | None:
-    """Reserve the most that a request with these messages can cost. Return None if no limit is set."""
+    """Reserve the most that a request with these messages can cost. Return None if no limit is set.
+
+    An earlier request that broke off is recorded first: this one would wait for its reservation.
+    """
+    count_broken(agent, "", emit)
     limit = agent.runtime.spend_limit
     if limit is None or not limit.is_set:
         return None
@@ -100,15 +104,21 @@ def is_billed(error: BaseException, received: Received) -> bool:
 
 
 def count_broken(agent: Agent, text: str, emit: Callable[[Replied], None]) -> None:
-    """Record a reply that broke off, if there is one: the text that was shown, and the estimated usage."""
-    uncounted = agent.runtime.uncounted.pop() if agent.runtime.uncounted else None
-    if not text and uncounted is None:
-        return
+    """Record the replies that broke off: the text that was shown of the last, and the estimated usage of each."""
+    uncounted = agent.runtime.uncounted
+    if text and not uncounted:
+        emit(_broken_reply(text, Usage(), estimated=False))
+    while uncounted:
+        request = uncounted.pop(0)
+        try:
+            emit(_broken_reply("" if uncounted else text, request.usage, estimated=True))
+        finally:
+            request.release()
+
+
+def _broken_reply(text: str, usage: Usage, *, estimated: bool) -> Replied:
     message = Message(role="assistant", parts=(Text(text=text),) if text else (), origin=MODEL)
-    usage = uncounted.usage if uncounted else Usage()
-    emit(Replied(message=message, finish="interrupted", usage=usage, estimated=uncounted is not None))
-    if uncounted:
-        uncounted.release()
+    return Replied(message=message, finish="interrupted", usage=usage, estimated=estimated)
 
 
 def _release_nothing() -> None:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from overt.agent.agent import Agent, AgentSpec, Runtime, SpendLimit
 from overt.agent.permission_decision import PermissionGate
+from overt.agent.request_cost import UncountedRequest
 from overt.app.context.context_updates import ContextUpdates
 from overt.app.context.prefix import Fragments
 from overt.app.mcp.tool_catalog import ToolCatalog, add_catalog_description, add_description
@@ -44,7 +45,8 @@ class Agents(Struct, frozen=True, kw_only=True):
     """Makes agents that differ in their model only: session, gate, capabilities and context are the same for all.
 
     `choice` holds the profile of the agent and the tools it may use; None for the default main agent. `offered` returns
-    the text about custom agents for the description of `task`.
+    the text about custom agents for the description of `task`. `uncounted` holds the requests that broke off,
+    whichever agent has sent them.
     """
 
     setting: Setting
@@ -63,6 +65,7 @@ class Agents(Struct, frozen=True, kw_only=True):
     hooks: "SessionHooks | None" = None
     offered: Callable[[], str] = str
     notices: list[str] = field(default_factory=list)
+    uncounted: list[UncountedRequest] = field(default_factory=list)
 
     async def choose(self, reference: str, effort: str | None = None) -> tuple[Agent, PrefixSet]:
         """Make an agent with another model, or with another effort. An `effort` of "" is the model's own."""
@@ -162,6 +165,7 @@ class Agents(Struct, frozen=True, kw_only=True):
             budget=self.models.window(found),
             spend_limit=self.spend_limit,
             hooks=self.hooks,
+            uncounted=self.uncounted,
         )
         agent = Agent(spec, runtime)
         return agent, _prefix_event(agent, found, own.name)

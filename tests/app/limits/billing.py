@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Lock
 
+from msgspec.structs import replace
 from tests.fakes.model_server import FakeCall, ModelServer, Recorded, Turn
 
 from overt.app.conversation import Conversation
@@ -49,7 +50,7 @@ class BillingServer:
             "completion_tokens": written,
             "prompt_tokens_details": {"cached_tokens": self.cached(prompt)},
         }
-        return Turn(text=reply.text, calls=reply.calls, usage=usage, delay=reply.delay, fault=reply.fault)
+        return replace(reply, usage=usage)
 
 
 def configuration(url: str, price: tuple[float, float], more: str) -> str:

@@ -1,16 +1,20 @@
 """A request that breaks off before the server has counted it counts as an estimate, marked as one."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
+from tests.app.limits.billing import BillingServer, billed_chat
 from tests.app.test_session_spend import interrupted_turn
 from tests.app.test_slash_budget import DIME, shop
 from tests.app.test_slash_sessions import awaited
 from tests.fakes.commands import slash
 from tests.fakes.model_server import Fault, Turn
 
+from overt.agent import compaction
+from overt.app.conversation import Conversation
 from overt.app.options import Options
-from overt.core.events import Replied
+from overt.core.events import Replied, TextStreamed
 from overt.sessions.load import load
 from overt.sessions.resume import resume
 from overt.sessions.usage_ledger import read_ledger
@@ -50,3 +54,44 @@ async def test_a_request_that_the_server_refused_costs_nothing(tmp_path: Path) -
     async with shop([REFUSED], Options(directory=str(tmp_path), mode="yolo")) as (conversation, _):
         assert (await conversation.prompt("one")).reason == "error"
         assert (conversation.spend.session.requests, conversation.spend.session.cost) == (0, 0.0)
+
+
+def reserved(conversation: Conversation) -> list[float]:
+    return [cap.reserved for cap in conversation.limits.caps()]
+
+
+@awaited
+async def test_a_request_that_breaks_off_after_a_change_of_the_model_is_counted(tmp_path: Path) -> None:
+    bill = BillingServer(lambda _: CUT if len(bill.limits) else STALLED, writes=lambda _: 100)
+    async with billed_chat(tmp_path / "w", bill, "[limits]\nbudget_usd = 0.05") as (conversation, _):
+        streams = asyncio.Event()
+        conversation.session.subscribe(
+            lambda event: streams.set() if isinstance(event, TextStreamed) else None, name="test"
+        )
+        turn = conversation.prompt("one")
+        await streams.wait()
+        await conversation.set_model("here/priced", "")
+        conversation.interrupt()
+        await turn
+        spend = conversation.spend.session
+        assert (spend.requests, spend.estimated, reserved(conversation)) == (1, 1, [0])
+        async with asyncio.timeout(30):
+            assert (await conversation.prompt("two")).reason == "error"
+        assert (conversation.spend.session.estimated, reserved(conversation)) == (2, [0])
+
+
+@awaited
+async def test_a_summary_that_cannot_be_sent_leaves_nothing_reserved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bill = BillingServer(lambda _: Turn(text="a word " * 3_000), writes=lambda _: 100)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    async with billed_chat(tmp_path / "w", bill, "[limits]\nbudget_usd = 9") as (conversation, _):
+        for prompt in ("one", "two", "three"):
+            await conversation.prompt(prompt)
+        monkeypatch.setattr(compaction, "request_sent", fail)
+        assert (await conversation.compact()).reason == "error"
+        assert reserved(conversation) == [0]
