@@ -55,6 +55,8 @@ class SessionWorkspace:
     ) -> None:
         self.shared = shared
         self.copy: WorkspaceCopy | None = None
+        self.rules: Callable[[], tuple[Rule, ...]] = lambda: setting.config.permissions.rules
+        """The rules of the session's agent at this moment. Until the agent exists, those of the configuration."""
         self.undo_enabled = setting.config.undo.enabled
         self.profile = Profile(write=setting.config.sandbox.write, network=setting.config.sandbox.network)
         """The sandbox of a command that asks for nothing else."""
@@ -132,7 +134,7 @@ class SessionWorkspace:
             copy=copy.overlay.view if copy else "",
             home=place.home,
             own=shared.own_folders,
-            forbid=forbid_by(self._setting.config.permissions.rules),
+            forbid=PathDenials(lambda: self.rules()),
             elsewhere=Readable(
                 place,
                 private=self.spawner.private_folders,
@@ -281,15 +283,28 @@ class SessionWorkspace:
             self._outputs.close()
 
 
-def forbid_by(rules: Sequence[Rule]) -> Callable[[str, str], str] | None:
-    """Return a function that names the rule that denies a real path, or None if no rule denies any."""
-    denials = [rule for rule in rules if rule.action == "deny" and (rule.pattern or rule.tool == "external_directory")]
-    if not denials:
-        return None
+class PathDenials:
+    """Names the rule that denies a real path, by the `rules` of the moment. False if none of them denies paths."""
 
-    def forbid(effect: str, path: str) -> str:
+    def __init__(self, rules: Callable[[], tuple[Rule, ...]]) -> None:
+        self._rules = rules
+        self._last_rules: tuple[Rule, ...] = ()
+        self._denials: tuple[Rule, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self._current())
+
+    def __call__(self, effect: str, path: str) -> str:
+        if not (denials := self._current()):
+            return ""
         family = "edit" if effect == "write" else ""
         rule = matching(denials, Subject(tool=effect, family=family, values=(path,)), "deny")
         return rule.text() if rule else ""
 
-    return forbid
+    def _current(self) -> tuple[Rule, ...]:
+        """Return the rules that deny paths. They are chosen anew only if the rules have changed."""
+        if (rules := self._rules()) != self._last_rules:
+            self._last_rules = rules
+            denials = (rule for rule in rules if rule.action == "deny")
+            self._denials = tuple(rule for rule in denials if rule.pattern or rule.tool == "external_directory")
+        return self._denials

@@ -74,6 +74,7 @@ async def open_conversation(
     notices = [*opened.notices, *(() if parent else await _recover_copies(setting, shared))]
     identity = _identify(options, setting, resumed, parent, library, notices.append)
     permissions, choice, effects = identity.permissions, identity.choice, identity.limit_effects(effects)
+    workspace.rules = lambda: permissions.rules
     skills = SkillLibrary(setting, session=session.id, add_rules=permissions.add_turn_rules)
     mailbox = parent.mailbox if parent else Mailbox()
     forms = UserForms(mailbox if options.interactive else None, publish=session.publish, emit=session.emit)
@@ -97,11 +98,10 @@ async def open_conversation(
         profile=identity.profile,
         earlier=resumed.agents if resumed else (),
     )
-    web = WebAccess(models, redactor, emit=session.emit)
     services = AgentServices(
         forms=forms,
         catalog=catalog,
-        web=web,
+        web=WebAccess(models, redactor, emit=session.emit),
         skills=skills,
         memory=lambda journal, preview: make_memory(session, journal, preview),
         delegation=delegation,

@@ -261,7 +261,7 @@ class Files:
     def _count_allowed(self, spot: OpenPath, names: Sequence[str]) -> int | None:
         """Count the files that no rule forbids; None if there are so many that asking the rules takes long."""
         forbid = self.workspace.forbid
-        if forbid is None:
+        if not forbid:
             return len(names)
         if len(names) > NEWEST:
             return None
