@@ -141,7 +141,7 @@ class Gate:
         sandbox = await self._hands.standing() if starts else expected
         if sandbox.kind != expected.kind:
             emit(Noticed(agent=agent, text=warn_about_sandbox(sandbox), level="warning"))
-        mode: Mode = "yolo" if typed else self.permissions.effective_mode
+        mode: Mode = "yolo" if typed else self.permissions.mode_for(request.subject, request.tool.effects)
         reach = await self._judge_reach(request, SandboxState() if typed else sandbox, mode)
         terms, subject = self.permissions.terms, request.subject
         boxed = sandbox.boxed if mode == "plan" else sandbox.walled

@@ -5,10 +5,14 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from overt.core.capabilities import Effect
 from overt.core.errors import OvertError
 from overt.core.protocols import Profile
 from overt.core.settings import Action, DangerousPolicy, Mode, Rule
 from overt.safety.rules import ALWAYS, Subject, opens_network
+
+IN_COPY: frozenset[Effect] = frozenset({"read", "write", "run"})
+"""Effects of calls that change only the copy of an isolated agent, as long as they have no network."""
 
 
 class Terms(Struct, frozen=True, kw_only=True):
@@ -50,7 +54,7 @@ class PermissionState:
         self, rules: Iterable[Rule] = (), *, planning: bool = False, isolated: bool = False
     ) -> "PermissionState":
         """Return the permissions of a sub-agent. Its rules deny or ask about more; if it is `planning`, it may not
-        write whatever the mode of the session. If it is `isolated`, the user reviews its result and not each edit."""
+        write whatever the mode of the session. If it is `isolated`, the user reviews its result and not each change."""
         state = PermissionState(
             self.terms, mode="plan" if planning else self.mode, remember=self._remember, parent=self
         )
@@ -97,10 +101,16 @@ class PermissionState:
 
     @property
     def effective_mode(self) -> Mode:
-        """The mode that calls are judged by: plan if the sandbox is read-only, auto in a copy that is reviewed."""
-        if not self.terms.write:
-            return "plan"
-        return "auto" if self._isolated and self.mode == "review" else self.mode
+        """The mode that holds: plan if the sandbox is read-only."""
+        return self.mode if self.terms.write else "plan"
+
+    def mode_for(self, subject: Subject, effects: frozenset[Effect]) -> Mode:
+        """Return the mode that a call is judged by. In review mode it is auto for a call that cannot reach outside of
+        the copy of an isolated agent: an edit, or a command without the network."""
+        mode, stays = self.effective_mode, effects <= IN_COPY
+        if not self._isolated or mode != "review" or not stays or ("run" in effects and self.has_network(subject)):
+            return mode
+        return "auto"
 
     def has_network(self, subject: Subject) -> bool:
         """True if the settings, an answer or a rule open the network to a call."""

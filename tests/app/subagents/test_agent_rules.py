@@ -6,13 +6,17 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tests.app.subagents.isolation_kit import dirty_repository, opened
 from tests.app.subagents.test_delegation import first_prompt
+from tests.app.subagents.test_isolation import answer_with
 from tests.app.test_slash_sessions import awaited
 from tests.fakes.model_server import FakeCall, ModelServer, Recorded, Turn
 from tests.journeys.journey_kit import call, calls
 
 from overt.app.options import Options
 from overt.app.start import open_conversation
+from overt.config.paths import read_environment
+from overt.core.protocols import Answer
 from overt.core.settings import Rule
 
 PROMPT = "look around"
@@ -63,3 +67,39 @@ async def test_what_an_agent_may_not_read_grep_and_glob_do_not_show(
     assert ["secret" in each for each in (matches, names)] == [False, False]
     assert ["open.txt" in each for each in (matches, names)] == [True, True]
     assert "denied by the rule" in refused
+
+
+@awaited
+async def test_in_review_mode_an_agent_in_a_copy_is_asked_about_what_reaches_outside_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = Path(read_environment().config_dir)
+    config.mkdir(parents=True, exist_ok=True)
+    (config / "config.toml").write_text("[sandbox]\nnetwork = true\n")
+    folder = tmp_path / "w"
+    dirty_repository(folder)
+    remember = call("memory", action="remember", text="run make first", everywhere=True)
+    steps = [call("write", path="new.txt", content="mine\n"), call("bash", command="touch outside"), remember]
+    async with opened(folder, one_agent("worker", *steps), monkeypatch, mode="review", interactive=True) as chat:
+        conversation, server = chat
+        asked = answer_with(conversation, Answer(choice="deny"))
+        await conversation.prompt("go")
+        written, ran, remembered = results(server)
+    assert [question.call.name for question in asked] == ["bash", "task"]
+    assert "new.txt" in written
+    assert "denied" in ran
+    assert "no tool called 'memory'" in remembered
+    assert not list(config.rglob("*memory*"))
+
+
+@awaited
+async def test_in_review_mode_commands_without_the_network_run_unasked_in_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "w"
+    dirty_repository(folder)
+    choose = one_agent("worker", call("bash", command="touch new"))
+    async with opened(folder, choose, monkeypatch, mode="review", interactive=True) as (conversation, _):
+        asked = answer_with(conversation, Answer(choice="deny"))
+        await conversation.prompt("go")
+    assert [question.call.name for question in asked] == ["task"]

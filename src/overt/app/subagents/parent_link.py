@@ -93,7 +93,7 @@ class ParentLink(Struct, frozen=True, kw_only=True):
         """Return the effects of the parent that the sub-agent may have."""
         allowed = effects if self.profile.effects is None else effects & self.profile.effects
         if self.copy is not None:
-            allowed -= {"mcp"}  # servers work in the workspace, and other agents use them too
+            allowed -= {"mcp", "memory"}  # servers work in the workspace, notes hold for later sessions
         return allowed - {"delegate"} if self.path.count("/") >= self.max_depth else allowed
 
     def limit_steps(self, limits: Limits) -> Limits:
