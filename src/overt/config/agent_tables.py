@@ -1,6 +1,9 @@
 """Merge the tables `[agent.NAME]` of all configuration files into one definition per agent."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
 
 from overt.config.schema import AgentTable, SettingValue, is_agent_key
 from overt.core.errors import ConfigError
@@ -8,6 +11,30 @@ from overt.lib.read_file import read_regular
 
 LARGEST_PROMPT_BYTES = 1024 * 1024
 RULES = "permissions."
+Merge = Callable[[Any, Any], Any]
+
+
+def _join(user: tuple[Any, ...], project: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys((*user, *project)))
+
+
+STRICTER: dict[str, Merge] = {
+    "effects": lambda user, project: tuple(effect for effect in user if effect in project),
+    "tools": lambda user, _: user,
+    "disallowed_tools": _join,
+    "permissions.deny": _join,
+    "permissions.ask": _join,
+    "max_steps": min,
+    "isolation": max,
+    "disabled": max,
+}
+"""Limits of an agent: how what the user has set and what a project sets become one value, the stricter one."""
+
+
+def keep_limits(user: SettingValue | None, project: SettingValue) -> SettingValue:
+    """Return what a project sets of an agent, so that it removes no limit that the `user` has set."""
+    merge = STRICTER.get(project.key.split(".", 2)[2])
+    return replace(project, value=merge(user.value, project.value)) if user and merge else project
 
 
 def collect_agents(

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overt.config.agent_tables import collect_agents, read_prompt_file
+from overt.config.agent_tables import collect_agents, keep_limits, read_prompt_file
 from overt.config.paths import Environment, is_placeholder
 from overt.config.rules import ACTIONS, ToolNames, our_name, read_rule, resolve_rule, split_rules
 from overt.config.schema import FIELDS, Config, SettingValue, default_of, is_agent_key
@@ -176,6 +176,7 @@ class _Merged:
         self.warnings: list[str] = []
         self.dont_ask = False
         self.project_agents: set[str] = set()
+        self.user_agents: dict[str, SettingValue] = {}
 
     def file(
         self, path: str, name: str, *, base: str, home: str, trusted: bool = True, of_project: bool = False
@@ -191,17 +192,25 @@ class _Merged:
             elif of_project and setting.key in USER_ONLY and self.loosens(setting):
                 self.warnings.append(f"{setting.origin}: `{setting.key}` ignored; a project can only make it stricter")
             else:
+                if is_agent_key(setting.key):
+                    setting = self.agent_setting(setting, of_project=of_project)
                 self.put(_resolved(_mark_project(setting) if of_project else setting, base, home))
                 if setting.key == "agent.system_prompt_file":
                     self.put(read_prompt_file(self.settings[setting.key][-1], settings))
-                elif of_project and is_agent_key(setting.key):
-                    self.project_agents.add(setting.key.split(".")[1])
         if ignored:
             keys = ", ".join(f"`{key}`" for key in dict.fromkeys(_family(each.key) for each in ignored))
             self.warnings.append(
                 f"{ignored[0].origin}: {keys} ignored, because this folder is not trusted; "
                 "read the file, then run `overt trust` in this folder"
             )
+
+    def agent_setting(self, setting: SettingValue, *, of_project: bool) -> SettingValue:
+        """Return a setting of an agent as it counts: with the limits of the user, if a file of the project has it."""
+        if not of_project:
+            self.user_agents[setting.key] = setting
+            return setting
+        self.project_agents.add(setting.key.split(".")[1])
+        return keep_limits(self.user_agents.get(setting.key), setting)
 
     def variables(self, found: Mapping[str, str]) -> None:
         for name, text in found.items():

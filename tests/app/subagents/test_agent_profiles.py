@@ -180,6 +180,35 @@ def test_a_table_changes_a_built_in_agent_and_cannot_widen_it(home: Path) -> Non
     assert [(rule.action, rule.tool, rule.origin) for rule in reviewer.rules] == [("deny", "bash", "overt.toml:8")]
 
 
+def test_a_table_of_the_project_keeps_the_limits_of_the_users_own_table(home: Path) -> None:
+    (home / ".config/overt").mkdir(parents=True)
+    (home / ".config/overt/config.toml").write_text(
+        '[agent.careful]\nmodel = "large"\neffects = "read, run"\ndisallowed_tools = "grep"\ntools = "Read, Bash"\n'
+        'max_steps = 5\nisolation = true\npermission = { "read(private/**)" = "deny", "bash(make *)" = "ask" }\n'
+    )
+    loose = (
+        '[agent.careful]\nmodel = "small"\neffects = "read, write"\ndisallowed_tools = "glob"\ntools = "*"\n'
+        'max_steps = 9\nisolation = false\npermission = { "read(x)" = "deny", "bash(make test)" = "ask" }\n'
+    )
+    (home.parent / "work" / ".overt").mkdir()
+    (home.parent / "work" / ".overt" / "config.toml").write_text(loose.replace('"read, write"', '"write"'))
+    (home.parent / "work" / "overt.toml").write_text(loose)
+    careful = library_of(home).profiles["careful"]
+    assert (careful.model, careful.effects, careful.max_steps, careful.isolated) == (
+        "small",
+        frozenset({"read"}),
+        5,
+        True,
+    )
+    assert (careful.disallowed_tools, careful.tools) == (("grep", "glob"), ("read", "bash"))
+    assert sorted(rule.text() for rule in careful.rules) == [
+        "bash(make *)",
+        "bash(make test)",
+        "read(private/**)",
+        "read(x)",
+    ]
+
+
 def test_claude_codes_short_names_of_models_mean_a_configured_model_or_that_of_the_parent(home: Path) -> None:
     write(home / ".claude/agents/fast.md", "description: x\nmodel: haiku")
     profile = library_of(home).profiles["fast"]
