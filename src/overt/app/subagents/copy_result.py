@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import stat
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -20,13 +19,14 @@ from overt.core.messages import Call
 from overt.core.protocols import Answer, Journal
 from overt.core.views import Diffs, FileDiff
 from overt.lib.encoding import show_name
+from overt.lib.read_file import read_regular
 from overt.lib.translations import say
 from overt.safety.rules import Subject, matching
 from overt.workspace.change_files import MAX_FILES
-from overt.workspace.contained_path import open_path
+from overt.workspace.contained_path import OpenPath, open_path
 from overt.workspace.copies.changed_files import CopyChange
 from overt.workspace.protected_places import require_unprotected
-from overt.workspace.read_file import MAX_TEXT, digest
+from overt.workspace.read_file import MAX_TEXT, digest, read_raw
 
 if TYPE_CHECKING:
     from overt.app.session_workspace import SessionWorkspace
@@ -36,6 +36,7 @@ MOST_BYTES = 64 * 1024 * 1024
 MOST_NAMED = 20
 MOST_DIFF_CHARACTERS = 4000
 """The model sees at most this much of the diffs of files in conflict."""
+SOMETHING_ELSE = "the workspace has something else at this path"
 
 
 class MergeParts(Struct, frozen=True, kw_only=True):
@@ -79,7 +80,7 @@ async def merge_copy(copy: WorkspaceCopy, parts: MergeParts) -> str:
         names = _join_names([change.path for change in chosen.conflicts])
         lines.append(
             f"Conflicts, not applied because these files changed meanwhile: {names}\n"
-            + await asyncio.to_thread(_conflict_diff, chosen.conflicts, parts.workspace.workspace.root)
+            + await asyncio.to_thread(_conflict_diff, chosen.conflicts, parts)
         )
     if chosen.others:
         lines.append(f"Not applied: {_join_names(chosen.others)}")
@@ -176,16 +177,18 @@ def _select(state: CopyState, parts: MergeParts) -> Selection:
     ignored_tops: Counter[str] = Counter()
     size = 0
     for change in state.changes:
-        size += change.size
         if change.path in ignored:
             ignored_tops[_first_folder(change.path)] += 1
         elif change.conflict:
             conflicts.append(change)
-        elif why := "too large" if size > MOST_BYTES else _refusal(change, parts):
+        elif why := "too large" if size + change.size > MOST_BYTES else _refusal(change):
             others.append(f"{show_name(change.path)} ({why})")
         else:
             try:
-                changes.append(_read(change, parts.workspace.workspace.root))
+                changes.append(_read(change, parts))
+                size += change.size
+            except OvertError as error:
+                others.append(f"{show_name(change.path)} ({error.message.rstrip('.')})")
             except OSError as error:
                 others.append(f"{show_name(change.path)} ({error.strerror})")
     others += [f"{show_name(top)} ({count} ignored by git)" for top, count in ignored_tops.items()]
@@ -199,33 +202,37 @@ def _first_folder(path: str) -> str:
     return top + slash
 
 
-def _refusal(change: CopyChange, parts: MergeParts) -> str:
-    """Return why file tools would refuse this change, or an empty string."""
+def _refusal(change: CopyChange) -> str:
+    """Return why this kind of change cannot be applied, or an empty string."""
     if change.kind == "link":
         return "a link"
-    if change.kind == "other" or change.size > MAX_TEXT:
-        return "not a readable file" if change.kind == "other" else "too large"
-    workspace = parts.workspace.workspace
-    try:
-        with open_path(workspace, show_name(change.path), writing=True) as spot:
-            require_unprotected(workspace, spot)
-            is_regular = spot.stat is None or stat.S_ISREG(spot.stat.st_mode)
-            return "" if spot.real == change.path and is_regular else "the workspace has something else at this path"
-    except OvertError as error:
-        return error.message.rstrip(".")
+    if change.kind == "other":
+        return "not a readable file"
+    return "too large" if change.size > MAX_TEXT else ""
 
 
-def _read(change: CopyChange, root: str) -> Change:
-    base = digest(_content(os.path.join(root, change.path))) if change.existed else "absent"
-    path = show_name(change.path)
+def _read(change: CopyChange, parts: MergeParts) -> Change:
+    """Return the change with its contents. Raise OvertError if file tools would refuse it."""
+    workspace, path = parts.workspace.workspace, show_name(change.path)
+    with open_path(workspace, path, writing=True) as spot:
+        require_unprotected(workspace, spot)
+        base = digest(_read_workspace(spot, change)) if change.existed else "absent"
+        if spot.real != change.path or (spot.stat is None) == change.existed:
+            raise ToolError(SOMETHING_ELSE, code="stale")
     if change.kind == "deleted":
         return Change(path=path, content=None, base=base)
-    return Change(path=path, content=None, base=base, raw=_content(change.source), executable=change.executable)
+    return Change(path=path, content=None, base=base, raw=_read_copy(change), executable=change.executable)
 
 
-def _content(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(MAX_TEXT + 1)
+def _read_workspace(spot: OpenPath, change: CopyChange) -> bytes:
+    """Read the file of the workspace that a change is about. Links and pipes that replaced it are not opened."""
+    if spot.real != change.path:
+        raise ToolError(SOMETHING_ELSE, code="stale")
+    return read_raw(spot, MAX_TEXT, "compare.")[0]
+
+
+def _read_copy(change: CopyChange) -> bytes:
+    return read_regular(change.source, MAX_TEXT, os.O_NOFOLLOW)[0]
 
 
 def _summary(state: CopyState) -> str:
@@ -273,16 +280,19 @@ async def _save_patch(state: CopyState, chosen: Selection, parts: MergeParts) ->
     return f"{_describe_place(state)} Its changes as a patch: {await asyncio.to_thread(outputs.save, spool)}."
 
 
-def _conflict_diff(conflicts: Sequence[CopyChange], root: str) -> str:
-    """Return the diffs from the current workspace to the copy."""
+def _conflict_diff(conflicts: Sequence[CopyChange], parts: MergeParts) -> str:
+    """Return the diffs from the current workspace to the copy, of the files that file tools may read."""
     from overt.lib.diff import file_diff  # late: 0.3 ms
 
-    text = ""
+    text, workspace, rules = "", parts.workspace.workspace, parts.permissions.rules
     for change in conflicts:
+        if matching(rules, Subject(tool="read", values=(change.path,)), "deny"):
+            continue
         try:
-            old = _content(os.path.join(root, change.path)).decode("utf-8", "replace")
-            new = None if change.kind == "deleted" else _content(change.source).decode("utf-8", "replace")
-        except OSError:
+            with open_path(workspace, show_name(change.path)) as spot:
+                old = _read_workspace(spot, change).decode("utf-8", "replace")
+            new = None if change.kind == "deleted" else _read_copy(change).decode("utf-8", "replace")
+        except (OvertError, OSError):
             continue
         text += f"--- {show_name(change.path)}\n{file_diff(change.path, old, new).diff}"
         if len(text) > MOST_DIFF_CHARACTERS:
