@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from overt.core.errors import OvertError
 from overt.workspace.copies.changed_files import CopyChange
@@ -133,9 +134,12 @@ class AgentCommits:
         unmerged = [line.partition("\t")[2] for line in names("--unmerged")]
         untracked = names("--others", "--exclude-standard")[:MOST_UNTRACKED]
         changes = []
+        links: dict[str, bool] = {"": False}
         for name in dict.fromkeys((*names("--modified", "--deleted"), *unmerged, *untracked)):
             path = os.path.join(cwd, name)
-            if os.path.islink(path):
+            if _is_link(cwd, os.path.dirname(name), links):
+                changes.append(CopyChange(path=name, kind="deleted"))  # the link leads to other files
+            elif os.path.islink(path):
                 changes.append(CopyChange(path=name, kind="link", source=path))
             elif os.path.isfile(path) and os.access(path, os.R_OK):
                 status = os.stat(path)
@@ -161,7 +165,9 @@ class AgentCommits:
         blobs: Iterator[str] = iter(())
         if sources:
             feed = b"".join(_quote_path(source) + b"\n" for source in sources)
-            blobs = iter(self._write("hash-object", "-w", "--no-filters", "--stdin-paths", feed=feed).split())
+            read = (self._repository.work_tree, self._repository.git_dir)
+            words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
+            blobs = iter(self._write(*words, feed=feed, read=read).split())
         lines = []
         for change in changes:
             mode = "120000" if change.kind == "link" else "100755" if change.executable else "100644"
@@ -178,11 +184,10 @@ class AgentCommits:
         feed = f"{message}\n".encode("utf-8", "replace")
         return self._write("commit-tree", tree or self._write("write-tree"), *words, feed=feed)
 
-    def _write(self, *words: str, feed: bytes | None = None) -> str:
+    def _write(self, *words: str, feed: bytes | None = None, read: tuple[str, ...] = ("/",)) -> str:
         """Run git with write access to the repository and our index. Return its output."""
-        child = start_git(
-            self._git, words, self._places(index=True, writes=True), settings=SETTINGS, feed=feed is not None
-        )
+        places = replace(self._places(index=True, writes=True), read=read)
+        child = start_git(self._git, words, places, settings=SETTINGS, feed=feed is not None)
         return wait_for_git(child, feed, timeout_s=TIMEOUT_S).decode().strip()
 
     def _places(self, *, work_tree: str = "", cwd: str = "", index: bool = False, writes: bool = False) -> GitPlaces:
@@ -195,6 +200,16 @@ class AgentCommits:
             work_tree=work_tree,
             index_file=self._index if index else "",
         )
+
+
+def _is_link(root: str, folder: str, links: dict[str, bool]) -> bool:
+    """True if a folder or one above it is a link. `links` remembers the folders that were checked."""
+    if folder not in links:
+        above = folder
+        while above not in links and not os.path.islink(os.path.join(root, above)):
+            above = os.path.dirname(above)
+        links[folder] = links.get(above, True)
+    return links[folder]
 
 
 def _quote_path(path: str) -> bytes:
