@@ -64,7 +64,9 @@ class Selection(Struct, frozen=True, kw_only=True):
 async def describe_stopped(copy: WorkspaceCopy) -> str:
     """Commit the state of a stopped agent. Return a text for the model that says where it is."""
     state = await copy.keep_state()
-    return f"{_summary(state)} {_describe_place(state)}" if state.changes else ""
+    if not state.changes:
+        return _describe_place(state) if state.folder else ""
+    return f"{_summary(state)} {_describe_place(state)}"
 
 
 async def merge_copy(copy: WorkspaceCopy, parts: MergeParts) -> str:
@@ -72,7 +74,7 @@ async def merge_copy(copy: WorkspaceCopy, parts: MergeParts) -> str:
     Return a text for the model: what was changed, and where it is."""
     state = await copy.keep_state()
     if not state.changes:
-        return "It changed no files."
+        return _describe_place(state) if state.folder else "It changed no files."
     chosen = await asyncio.to_thread(_select, state, parts)
     applied, verdict = await _apply(copy, chosen, parts)
     lines = [f"{_summary(state)} {verdict}"]

@@ -28,7 +28,7 @@ from overt.sandbox.overlay import UPPER, Overlay, mount_overlay
 from overt.sandbox.private_folder import remove_private
 from overt.sandbox.profile import SandboxPlace
 from overt.workspace.copies.agent_commit import AgentCommits, KeptState
-from overt.workspace.copies.changed_files import CopyChange, find_changes
+from overt.workspace.copies.changed_files import CopyChange, find_changes, mark_deleted
 from overt.workspace.git.state import find_repository
 from overt.workspace.programs import SupervisorSpawner
 from overt.workspace.undo.content_store import make_private
@@ -60,7 +60,7 @@ class CopyRecord(Struct, frozen=True, kw_only=True):
 
 class CopyState(Struct, frozen=True, kw_only=True):
     """What an agent changed in its copy, and the commit that keeps it. Without one, `why_not` is the reason, and the
-    copy stays in `folder`; it stays too if the commit lacks something. `in_git`: the workspace is in a repository."""
+    copy stays in `folder`; it stays too if the commit lacks something. If nothing was changed, all of it is empty. `in_git`: the workspace is in a repository."""
 
     changes: tuple[CopyChange, ...]
     in_git: bool = True
@@ -117,8 +117,14 @@ async def open_copy(setting: Setting, shared: WorkspaceServices) -> WorkspaceCop
         raise ToolError(IMPOSSIBLE.format(why=f"sandbox.mode is {mode}"), code="isolation")
     if not find_bubblewrap():
         raise ToolError(IMPOSSIBLE.format(why=f"bubblewrap is not installed: {ADVICE}"), code="isolation")
+    opening = asyncio.ensure_future(asyncio.to_thread(_open_copy, setting, shared))
     try:
-        return await asyncio.to_thread(_open_copy, setting, shared)
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        await asyncio.wait([opening])  # the thread cannot be stopped, and nobody else would close the copy
+        if not opening.cancelled() and not opening.exception():
+            await opening.result().close()
+        raise
     except (OvertError, OSError) as error:
         raise ToolError(IMPOSSIBLE.format(why=str(error)), code="isolation") from error
 
@@ -152,10 +158,12 @@ def copies_folder(setting: Setting) -> str:
 
 def keep_state(folder: str, git: str) -> CopyState:
     """Commit the changes of a copy. Blocking."""
-    record = read_record(folder)
     changes: Sequence[CopyChange] = ()
     try:
+        record = read_record(folder)
         changes = find_changes(os.path.join(folder, UPPER), record.workspace, since_ns=record.since_ns)
+        if not changes:
+            return CopyState(changes=())
         repository = find_repository(record.workspace)
         if repository is None or not git:
             in_git = repository is not None
@@ -164,14 +172,15 @@ def keep_state(folder: str, git: str) -> CopyState:
         name = record.session or os.path.basename(folder)
         message = f"{record.agent or 'agent'}: {record.description or 'changes'}\n\nSession: {name}"
         kept = AgentCommits(git, repository, record.workspace, folder).keep(changes, name=name, message=message)
-    except (OvertError, OSError) as error:
-        return CopyState(changes=tuple(changes), why_not=str(error), folder=folder)
+        changes = mark_deleted(changes, kept.missing, record.workspace, since_ns=record.since_ns)
+    except Exception as error:  # noqa: BLE001 - the copy stays, and the reason is told
+        return CopyState(changes=tuple(changes), why_not=str(error) or type(error).__name__, folder=folder)
     return CopyState(changes=tuple(changes), kept=kept, folder=folder if kept.left_out else "")
 
 
 def settle_folder(folder: str, state: CopyState) -> None:
     """Remove the folder of a copy if its commit has everything. Blocking."""
-    if state.folder and state.changes:
+    if state.folder:
         write_record(folder, replace(read_record(folder), finished=True))
     elif remove_private(folder):
         for parent in (os.path.dirname(folder), os.path.dirname(os.path.dirname(folder))):
@@ -189,22 +198,29 @@ def recover_copies(setting: Setting, git: str) -> list[str]:
         if name.startswith(UNFINISHED) or (lock := lock_folder(folder)) < 0:
             continue
         try:
-            record = read_record(folder)
-            if record.finished or record.workspace != setting.roots.workspace:
-                continue
-            state = keep_state(folder, git)
-        except OvertError as error:
-            notices.append(say("agents.copy_left", agent=name, folder=folder, why=error.message))
-            continue
-        finally:
-            unlock_folder(lock)
-        settle_folder(folder, state)
-        agent = record.agent or name
-        if state.kept:
-            notices.append(say("agents.copy_recovered", agent=agent, ref=state.kept.ref, files=len(state.changes)))
-        if state.folder and state.changes:
-            missing = ", ".join(state.kept.left_out) if state.kept else state.why_not
-            notices.append(say("agents.copy_left", agent=agent, folder=folder, why=missing))
+            notices += _recover_copy(folder, lock, setting.roots.workspace, git)
+        except Exception as error:  # noqa: BLE001 - no copy may keep Overt from starting
+            why = str(error) or type(error).__name__
+            notices.append(say("agents.copy_left", agent=name, folder=folder, why=why))
+    return notices
+
+
+def _recover_copy(folder: str, lock: int, workspace: str, git: str) -> list[str]:
+    """Commit a copy and remove it. `lock` is released."""
+    try:
+        record = read_record(folder)
+        if record.finished or record.workspace != workspace:
+            return []
+        state = keep_state(folder, git)
+    finally:
+        unlock_folder(lock)
+    settle_folder(folder, state)
+    agent, notices = record.agent or os.path.basename(folder), []
+    if state.kept:
+        notices.append(say("agents.copy_recovered", agent=agent, ref=state.kept.ref, files=len(state.changes)))
+    if state.folder:
+        missing = ", ".join(state.kept.left_out) if state.kept else state.why_not
+        notices.append(say("agents.copy_left", agent=agent, folder=folder, why=missing))
     return notices
 
 

@@ -8,14 +8,14 @@ byte: git reads them by their paths and runs no filter.
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.errors import OvertError
 from overt.workspace.copies.changed_files import CopyChange
-from overt.workspace.git.process import GitPlaces, start_git, wait_for_git
+from overt.workspace.git.process import NO_PROGRAMS, GitPlaces, start_git, wait_for_git
 from overt.workspace.git.state import Repository
 
 REFS = "refs/overt/agents/"
@@ -34,7 +34,8 @@ SETTINGS = {"core.logAllRefUpdates": "false", "core.autocrlf": "false", "core.sa
 class KeptState(Struct, frozen=True, kw_only=True):
     """The commit of a copy. `ignored` are changes that git ignores; `kept_ignored` says whether the commit has them.
 
-    `left_out` are changes that it lacks: too large, not readable, or neither a file nor a link.
+    `left_out` are changes that it lacks: too large, not readable, or neither a file nor a link. `missing` are files of
+    HEAD that the workspace lacks, of those that the agent wrote.
     """
 
     ref: str
@@ -42,6 +43,7 @@ class KeptState(Struct, frozen=True, kw_only=True):
     ignored: tuple[str, ...] = ()
     kept_ignored: bool = True
     left_out: tuple[str, ...] = ()
+    missing: frozenset[str] = frozenset()
 
 
 class AgentCommits:
@@ -95,7 +97,17 @@ class AgentCommits:
             ignored=tuple(sorted(ignored)),
             kept_ignored=keeps_ignored,
             left_out=tuple(left_out),
+            missing=self._find_missing(head, parent, {each.path for each in changes if not each.existed}),
         )
+
+    def _find_missing(self, head: str, parent: str, paths: Set[str]) -> frozenset[str]:
+        """Return which of these paths were in HEAD and are not in the commit of the workspace."""
+        if not head or head == parent or not paths:
+            return frozenset()
+        words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=D", *NO_PROGRAMS)
+        child = start_git(self._git, (*words, head, parent), self._places(), settings=SETTINGS)
+        names = wait_for_git(child, timeout_s=TIMEOUT_S).split(b"\0")[:-1]
+        return frozenset(paths) & {os.fsdecode(name).removeprefix(self._prefix) for name in names}
 
     def _head(self) -> str:
         """Return the commit of HEAD, or an empty string before the first one."""
