@@ -16,17 +16,20 @@ from overt.core.errors import OvertError, ToolError
 from overt.core.events import Emit, PermissionAsked, PermissionDecided
 from overt.core.ids import new_id
 from overt.core.messages import Call
-from overt.core.protocols import Answer, Journal
+from overt.core.protocols import Answer, Journal, ResolvedPath
+from overt.core.settings import Action
 from overt.core.views import Diffs, FileDiff
 from overt.lib.encoding import show_name
 from overt.lib.read_file import read_regular
 from overt.lib.translations import say
+from overt.safety.policy import PathFacts, judge, subject_of_paths
 from overt.safety.rules import Subject, matching
 from overt.workspace.change_files import MAX_FILES
 from overt.workspace.contained_path import OpenPath, open_path
 from overt.workspace.copies.changed_files import CopyChange
 from overt.workspace.protected_places import require_unprotected
 from overt.workspace.read_file import MAX_TEXT, digest, read_raw
+from overt.workspace.real_path import describe_path
 
 if TYPE_CHECKING:
     from overt.app.session_workspace import SessionWorkspace
@@ -50,6 +53,14 @@ class MergeParts(Struct, frozen=True, kw_only=True):
     mailbox: Mailbox | None
     call_id: str
     agent: str
+
+
+class MergeError(OvertError):
+    """A change was refused after `applied` files had been written."""
+
+    def __init__(self, message: str, *, applied: int) -> None:
+        super().__init__(message)
+        self.applied = applied
 
 
 class Selection(Struct, frozen=True, kw_only=True):
@@ -101,7 +112,7 @@ async def _apply(copy: WorkspaceCopy, chosen: Selection, parts: MergeParts) -> t
         return False, "None of these changes was applied to the workspace."
     paths = [change.path for change in chosen.changes]
     clean = not chosen.conflicts and not chosen.deletes
-    decision = _decide(paths, parts.permissions, clean=clean)
+    decision = await asyncio.to_thread(_decide, paths, parts, clean=clean)
     if decision == "ask" and parts.mailbox is None:
         why = "a conflict" if chosen.conflicts else "deleted files" if chosen.deletes else "this mode"
         return False, f"Not applied: {why} needs the user, and the run is non-interactive."
@@ -113,22 +124,38 @@ async def _apply(copy: WorkspaceCopy, chosen: Selection, parts: MergeParts) -> t
             answer = await _ask(diffs, chosen, parts, parts.mailbox)
             if answer.choice == "deny":
                 return False, f"Not applied: the user did not want it. {answer.reason}".rstrip()
+        if len(chosen.changes) > MAX_FILES:  # a batch that fails does so before the first one is written
+            await _change(chosen.changes, parts, preview=True)
         await _change(chosen.changes, parts, preview=False)
-    except ToolError as error:
-        return False, f"Not applied: {error.message}"
+    except MergeError as error:
+        if not error.applied:
+            return False, f"Not applied: {error}"
+        return False, f"Applied {error.applied} of {len(paths)} files; not applied: {error}"
     return True, "Applied to the workspace; /undo takes it back." if parts.workspace.undo_enabled else "Applied."
 
 
-def _decide(paths: Sequence[str], permissions: PermissionState, *, clean: bool) -> str:
-    """Return `allow`, `ask` or `deny`. Conflicts and deletions always need the user."""
-    mode = permissions.effective_mode
-    subjects = [Subject(tool="edit", family="edit", values=(path,)) for path in paths]
-    if mode == "plan" or any(matching(permissions.rules, each, "deny") for each in subjects):
+def _decide(paths: Sequence[str], parts: MergeParts, *, clean: bool) -> Action:
+    """Judge the changes like calls of `edit`. Conflicts and deletions always need the user."""
+    permissions, workspace = parts.permissions, parts.workspace.workspace
+    root = workspace.root
+
+    def look(values: tuple[str, ...]) -> tuple[ResolvedPath, ...]:
+        return tuple(describe_path(workspace, value) for value in values)
+
+    facts = PathFacts(root=root, exists=lambda path: os.path.lexists(os.path.join(root, path)), look=look)
+    actions = {
+        judge(
+            subject_of_paths((path,), facts, tool="edit", family="edit"),
+            frozenset({"write"}),
+            rules=permissions.rules,
+            mode=permissions.effective_mode,
+            fallback=permissions.terms.fallback,
+        ).action
+        for path in paths
+    }
+    if "deny" in actions:
         return "deny"
-    if not clean or any(matching(permissions.rules, each, "ask") for each in subjects):
-        return "ask"
-    allowed = mode in ("auto", "yolo") or all(matching(permissions.rules, each, "allow") for each in subjects)
-    return "allow" if allowed else "ask"
+    return "allow" if clean and actions == {"allow"} else "ask"
 
 
 async def _ask(diffs: tuple[FileDiff, ...], chosen: Selection, parts: MergeParts, mailbox: Mailbox) -> Answer:
@@ -159,12 +186,15 @@ async def _ask(diffs: tuple[FileDiff, ...], chosen: Selection, parts: MergeParts
 
 
 async def _change(changes: Sequence[Change], parts: MergeParts, *, preview: bool) -> tuple[FileDiff, ...]:
-    """Write the changes like file tools, which store the old content for undo."""
+    """Write the changes like file tools, which store the old content for undo. Raise MergeError if a batch fails."""
     diffs: list[FileDiff] = []
     for start in range(0, len(changes), MAX_FILES):
         journal = Journal()
         files = parts.workspace.files(parts.call_id, journal, preview=preview)
-        diffs += await files.change(changes[start : start + MAX_FILES])
+        try:
+            diffs += await files.change(changes[start : start + MAX_FILES])
+        except ToolError as error:
+            raise MergeError(error.message, applied=0 if preview else start) from error
         for fact in journal.facts:
             parts.emit(fact)
     return tuple(diffs)
@@ -269,7 +299,7 @@ async def _save_patch(state: CopyState, chosen: Selection, parts: MergeParts) ->
         return _describe_place(state)
     try:
         diffs = await _change(chosen.changes, parts, preview=True)
-    except ToolError:
+    except MergeError:
         return _describe_place(state)
     spool = outputs.spool(head=1, tail=1)
     for file in diffs:

@@ -98,6 +98,8 @@ class _Comparison:
         try:
             entries = sorted(os.scandir(upper), key=lambda entry: entry.name)
         except OSError:
+            if not path:
+                raise
             yield CopyChange(path=path, kind="other", existed=below is not None)
             return
         for entry in entries:
