@@ -1,7 +1,6 @@
 """Merge the tables `[agent.NAME]` of all configuration files into one definition per agent."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -11,14 +10,13 @@ from overt.lib.read_file import read_regular
 
 LARGEST_PROMPT_BYTES = 1024 * 1024
 RULES = "permissions."
-Merge = Callable[[Any, Any], Any]
 
 
-def _join(user: tuple[Any, ...], project: tuple[Any, ...]) -> tuple[Any, ...]:
+def _join(user: tuple[object, ...], project: tuple[object, ...]) -> tuple[object, ...]:
     return tuple(dict.fromkeys((*user, *project)))
 
 
-STRICTER: dict[str, Merge] = {
+STRICTER: dict[str, Callable[..., object]] = {
     "effects": lambda user, project: tuple(effect for effect in user if effect in project),
     "tools": lambda user, _: user,
     "disallowed_tools": _join,
