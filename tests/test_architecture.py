@@ -66,7 +66,7 @@ def test_no_test_file_is_too_long() -> None:
     assert {path.name for path in TESTS if len(path.read_text().splitlines()) > 600} == set()
 
 
-MAX_LINES = 95_700
+MAX_LINES = 96_000
 """Of `src` as a whole. It rises only with a note that says what the lines buy."""
 
 

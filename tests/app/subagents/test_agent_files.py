@@ -169,6 +169,6 @@ def test_a_command_that_names_an_agent_asks_to_delegate_to_it(tmp_path: Path, mo
             assert len(asked) == 1 and 'call task with agent "explore"' in asked[0]
             assert sum(text == "Look at everything." for text in texts) == 2
             shown = [event.text for event in notices if isinstance(event, Noticed)]
-            assert [text for text in shown if "/lost names the agent nobody" in text] != []
+            assert [text for text in shown if "/lost" in text and "the agent nobody" in text] != []
 
     asyncio.run(main())

@@ -158,9 +158,7 @@ class _Comparison:
             is_new=parent.is_new or (not origin and is_newer),
         )
 
-    def _deleted_below(
-        self, path: str, spare: Collection[str] = (), *, is_other: bool = False
-    ) -> Iterator[CopyChange]:
+    def _deleted_below(self, path: str, spare: Collection[str] = (), *, is_other: bool = False) -> Iterator[CopyChange]:
         """Yield every file below a folder that was deleted in the copy, except the names in `spare`. `is_other`: it is
         not the folder that the agent deleted."""
         todo = [path]
