@@ -1,12 +1,13 @@
 """Rules and modes of sub-agents: what is denied holds for every tool, and a copy loosens nothing outside of it."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.app.subagents.isolation_kit import dirty_repository, opened
+from tests.app.subagents.isolation_kit import agent_refs, dirty_repository, opened, show, task_results
 from tests.app.subagents.test_delegation import first_prompt
 from tests.app.subagents.test_isolation import answer_with
 from tests.app.test_slash_sessions import awaited
@@ -16,6 +17,8 @@ from tests.journeys.journey_kit import call, calls
 from overt.app.options import Options
 from overt.app.start import open_conversation
 from overt.config.paths import read_environment
+from overt.core.agents.agent_events import AgentEnded
+from overt.core.events import Event, PermissionAsked, PermissionDecided
 from overt.core.protocols import Answer
 from overt.core.settings import Rule
 
@@ -103,3 +106,37 @@ async def test_in_review_mode_commands_without_the_network_run_unasked_in_a_copy
         asked = answer_with(conversation, Answer(choice="deny"))
         await conversation.prompt("go")
     assert [question.call.name for question in asked] == ["task"]
+
+
+@awaited
+async def test_an_agent_can_be_stopped_while_it_asks_about_its_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "w"
+    dirty_repository(folder)
+    choose = one_agent("worker", call("bash", command="echo mine > f4.txt"))
+    async with opened(folder, choose, monkeypatch, mode="review", interactive=True) as (conversation, server):
+        asked, seen = asyncio.Event(), list[Event]()
+
+        def see(event: Event) -> None:
+            seen.append(event)
+            if isinstance(event, PermissionAsked):
+                asked.set()
+
+        conversation.session.subscribe(see, name="test", agents=True)
+        turn, tree = conversation.prompt("go"), conversation.agents
+        await asked.wait()
+        assert tree is not None
+        tree.stop("main/worker-1")
+        assert (await turn).reason == "done"
+        assert [node.state for node in tree] == ["stopped"]
+        question = next(event for event in seen if isinstance(event, PermissionAsked))
+        assert not conversation.answer(question.id, Answer(choice="once"))
+        (told,) = task_results(server)
+    decided = [event for event in seen if isinstance(event, PermissionDecided) and event.call_id == question.call.id]
+    assert decided[-1].verdict == "deny"
+    assert [event.reason for event in seen if isinstance(event, AgentEnded)] == ["interrupted"]
+    assert (folder / "f4.txt").read_text() == "file 4\n"
+    (ref,) = agent_refs(folder)
+    assert "was stopped by the user" in told and ref in told
+    assert show(folder, ref, "f4.txt") == "mine\n"

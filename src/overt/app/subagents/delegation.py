@@ -6,6 +6,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from overt.agent.permission_settings import PermissionState
 from overt.app.limits.session_limits import SessionLimits
@@ -20,7 +21,7 @@ from overt.core.agents.profile import AgentProfile
 from overt.core.agents.writer import Writer
 from overt.core.capabilities import AgentResult
 from overt.core.errors import OvertError, ToolError
-from overt.core.events import Event, Noticed, TurnEnded
+from overt.core.events import Event, Noticed, PermissionDecided, TurnEnded
 from overt.core.settings import Rule
 from overt.core.text_fragments import Origin
 from overt.lib.redaction.redact import Redactor
@@ -183,20 +184,22 @@ class Delegation:
                 isolated=node.isolated,
             )
         )
-        end, changes = TurnEnded(reason="interrupted"), ""
+        end: TurnEnded | None = None
+        changes = ""
         turn = conversation.prompt(prompt, origin=Origin(kind="model", where=self.path, detail="task"))
         try:
             await asyncio.wait([turn])
             end = turn.result()
             if link.copy is not None and node.isolated:
-                changes = await self._merge_copy(link.copy, conversation, end, agent=path, call_id=call_id)
+                end, changes = await self._merge_copy(link.copy, conversation, end, agent=path, call_id=call_id)
         finally:
             if not turn.done():
                 conversation.interrupt()
                 conversation.session_workspace.end_jobs()  # at once: closing waits for records first
                 await _finish(asyncio.wait([turn]))
-            if turn.done() and not turn.cancelled():
-                end = turn.result()
+            if end is None:
+                is_done = turn.done() and not turn.cancelled()
+                end = turn.result() if is_done else TurnEnded(reason="interrupted")
             conversation.session_workspace.leave_claims()
             self.tree.end(path, state_after(end.reason))
             spent = session.spend.session
@@ -214,17 +217,17 @@ class Delegation:
 
     async def _merge_copy(
         self, copy: "WorkspaceCopy", conversation: "Conversation", end: TurnEnded, *, agent: str, call_id: str
-    ) -> str:
+    ) -> tuple[TurnEnded, str]:
         """Commit what an isolated agent changed, and apply it if the agent has finished and the user or the mode allows
-        that. Return a text for the model."""
+        that. Return how the agent ended, which may be stopped by now, and a text for the model."""
         from overt.app.subagents.copy_result import MergeParts, describe_stopped, merge_copy  # late: 3 ms
 
         parts = self._connected()
         await conversation.session_workspace.jobs.close()
         if end.reason != "done":
-            return await describe_stopped(copy)
+            return end, await describe_stopped(copy)
         workspace, may_ask = parts.conversation.session_workspace, not parts.permissions.terms.dont_ask
-        merge = MergeParts(
+        merge_parts = MergeParts(
             workspace=workspace,
             emit=self._session.emit,
             ask=conversation.session.emit,
@@ -233,7 +236,21 @@ class Delegation:
             call_id=call_id,
             agent=agent,
         )
-        return await merge_copy(copy, merge)
+        merge = asyncio.ensure_future(merge_copy(copy, merge_parts))
+        self.tree.add_merge(agent, merge)
+        try:
+            await asyncio.wait([merge])
+        finally:
+            if not merge.done():
+                merge.cancel()
+                await _finish(asyncio.wait([merge]))
+            node = self.tree.find(agent)
+            if node and call_id in node.questions:  # the merge was cancelled while it asked
+                decided = PermissionDecided(call_id=call_id, verdict="deny", rule="copy", origin="mode", by="person")
+                conversation.session.emit(decided)
+        if merge.cancelled():
+            return replace(end, reason="interrupted"), await describe_stopped(copy)
+        return end, merge.result()
 
 
 class CallDelegation:

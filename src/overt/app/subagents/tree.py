@@ -1,5 +1,6 @@
 """The tree of sub-agents below one session: what each is doing, and ways to stop or steer it."""
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
@@ -72,6 +73,7 @@ class AgentTree:
         self.library = library
         self._nodes: dict[str, AgentNode] = {node.path: node for node in earlier}
         self._conversations: dict[str, Conversation] = {}
+        self._merges: dict[str, asyncio.Future[str]] = {}
         self._names: dict[str, int] = {}
         for path in self._nodes:
             stem, _, number = path.rpartition("-")
@@ -91,8 +93,13 @@ class AgentTree:
         self._nodes[node.path] = node
         self._conversations[node.path] = conversation
 
+    def add_merge(self, path: str, merge: "asyncio.Future[str]") -> None:
+        """Let `stop` cancel the merge of what an agent has changed while it waits for an answer of the user."""
+        self._merges[path] = merge
+
     def end(self, path: str, state: NodeState) -> None:
         """Mark an agent as ended. Its node stays in the tree."""
+        self._merges.pop(path, None)
         self._conversations.pop(path, None)
         self._nodes[path] = replace(self._nodes[path], state=state, calls={}, questions=frozenset())
 
@@ -128,6 +135,8 @@ class AgentTree:
         conversation = self._live(path)
         conversation.interrupt()
         conversation.session_workspace.end_jobs()
+        if path in self._merges and self._nodes[path].questions:
+            self._merges[path].cancel()
 
     def steer(self, path: str, text: str) -> None:
         """Give a running agent a message, which it reads before its next request."""
