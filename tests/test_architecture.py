@@ -258,8 +258,9 @@ def test_no_code_reads_a_text_of_our_own_back() -> None:
     assert {name: found for name, found in reads.items() if found} == READS_OWN_TEXTS
 
 
-def test_there_are_five_blanket_catches_in_all() -> None:
-    """Around main, a tool, a turn (decision 0011), a subscriber (decision 0014) and a command of the MCP host."""
+def test_there_are_six_blanket_catches_in_all() -> None:
+    """Around main, a tool, a turn (decision 0011), a subscriber (decision 0014), a command of the MCP host, and the
+    commit of a copy, which whatever an agent left there must not keep Overt from starting."""
     where = [
         str(path.relative_to(ROOT / "src" / "overt"))
         for path in SOURCE
@@ -270,6 +271,7 @@ def test_there_are_five_blanket_catches_in_all() -> None:
         "agent/run_tool.py",
         "app/diagnostics/turn_failure.py",
         "app/session.py",
+        "app/subagents/workspace_copy.py",
         "cli/main.py",
         "mcp/host/commands.py",
     ]

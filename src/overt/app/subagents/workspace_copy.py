@@ -60,7 +60,8 @@ class CopyRecord(Struct, frozen=True, kw_only=True):
 
 class CopyState(Struct, frozen=True, kw_only=True):
     """What an agent changed in its copy, and the commit that keeps it. Without one, `why_not` is the reason, and the
-    copy stays in `folder`; it stays too if the commit lacks something. If nothing was changed, all of it is empty. `in_git`: the workspace is in a repository."""
+    copy stays in `folder`; it stays too if the commit lacks something. If nothing was changed, all of it is empty.
+    `in_git`: the workspace is in a repository."""
 
     changes: tuple[CopyChange, ...]
     in_git: bool = True
@@ -173,7 +174,7 @@ def keep_state(folder: str, git: str) -> CopyState:
         message = f"{record.agent or 'agent'}: {record.description or 'changes'}\n\nSession: {name}"
         kept = AgentCommits(git, repository, record.workspace, folder).keep(changes, name=name, message=message)
         changes = mark_deleted(changes, kept.missing, record.workspace, since_ns=record.since_ns)
-    except Exception as error:  # noqa: BLE001 - the copy stays, and the reason is told
+    except Exception as error:  # noqa: BLE001 - no copy may keep Overt from starting; it stays
         return CopyState(changes=tuple(changes), why_not=str(error) or type(error).__name__, folder=folder)
     return CopyState(changes=tuple(changes), kept=kept, folder=folder if kept.left_out else "")
 
@@ -199,9 +200,8 @@ def recover_copies(setting: Setting, git: str) -> list[str]:
             continue
         try:
             notices += _recover_copy(folder, lock, setting.roots.workspace, git)
-        except Exception as error:  # noqa: BLE001 - no copy may keep Overt from starting
-            why = str(error) or type(error).__name__
-            notices.append(say("agents.copy_left", agent=name, folder=folder, why=why))
+        except (OvertError, OSError) as error:
+            notices.append(say("agents.copy_left", agent=name, folder=folder, why=str(error)))
     return notices
 
 
