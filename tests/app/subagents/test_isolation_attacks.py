@@ -279,3 +279,18 @@ def test_a_copy_that_cannot_be_read_is_a_notice(tmp_path: Path) -> None:
     (notice,) = workspace_copy.recover_copies(setting, "/usr/bin/git")
     assert "No such file" in notice
     assert copy.exists()
+
+
+def test_files_that_the_agent_made_git_ignore_are_not_applied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "w"
+    dirty_repository(folder)
+    command = "echo node_modules/ >> .gitignore; mkdir -p node_modules/a; echo 1 > node_modules/a/x.js; echo 2 > y.js"
+
+    async def main() -> None:
+        async with opened(folder, one_command_each([command]), monkeypatch) as (chat, server):
+            await chat.prompt("go")
+            assert "Not applied: node_modules/ (1 ignored by git)" in task_results(server)[0]
+
+    asyncio.run(main())
+    assert (folder / "y.js").exists()
+    assert not (folder / "node_modules").exists()

@@ -8,12 +8,14 @@ byte: git reads them by their paths and runs no filter.
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
+from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from overt.core.errors import OvertError
+from overt.lib.read_file import read_regular
 from overt.workspace.copies.changed_files import CopyChange
 from overt.workspace.git.process import NO_PROGRAMS, GitPlaces, start_git, wait_for_git
 from overt.workspace.git.state import Repository
@@ -26,6 +28,8 @@ MOST_IGNORED = 500
 MOST_IGNORED_BYTES = 64 * 1024 * 1024
 """Ignored files are part of the commit only up to these limits."""
 MOST_UNTRACKED = 20_000
+RULES = ".gitignore"
+MOST_RULES_BYTES = 1024 * 1024
 DELETED = "0 "
 """The mode that removes a file from an index."""
 SETTINGS = {"core.logAllRefUpdates": "false", "core.autocrlf": "false", "core.safecrlf": "false"}
@@ -58,14 +62,27 @@ class AgentCommits:
         self._no_hash = "0" * 40
         self._prefix = "" if root == repository.work_tree else f"{os.path.relpath(root, repository.work_tree)}/"
 
-    def find_ignored(self, changes: Iterable[CopyChange]) -> frozenset[str]:
-        """Return the paths that git ignores. Paths in nested repositories are not checked."""
+    def find_ignored(self, changes: Sequence[CopyChange]) -> frozenset[str]:
+        """Return the paths that git ignores, by the rules of the workspace or by those that the agent wrote.
+        Paths in nested repositories are not checked."""
         own = {folder: self._is_own(folder) for folder in {os.path.dirname(change.path) for change in changes}}
         paths = [change.path for change in changes if own[os.path.dirname(change.path)]]
         feed = b"".join(os.fsencode(f"./{self._prefix}{path}") + b"\0" for path in paths)
         if not feed:
             return frozenset()
         places = self._places(work_tree=self._repository.work_tree, cwd=self._repository.work_tree)
+        ignored = self._check_ignored(feed, places)
+        if rules := [each for each in changes if os.path.basename(each.path) == RULES and each.kind == "file"]:
+            with TemporaryDirectory(dir=self._scratch) as folder:
+                for each in rules:
+                    path = os.path.join(folder, self._prefix, each.path)
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    with open(path, "wb") as file:
+                        file.write(read_regular(each.source, MOST_RULES_BYTES, os.O_NOFOLLOW)[0])
+                ignored |= self._check_ignored(feed, self._places(work_tree=folder, cwd=folder))
+        return ignored
+
+    def _check_ignored(self, feed: bytes, places: GitPlaces) -> frozenset[str]:
         words = ("--no-literal-pathspecs", "check-ignore", "-z", "--stdin")  # it refuses literal pathspecs
         child = start_git(self._git, words, places, settings=SETTINGS, feed=True)
         out = wait_for_git(child, feed, timeout_s=TIMEOUT_S, none_is_error=False)
